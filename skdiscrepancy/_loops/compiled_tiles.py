@@ -42,9 +42,6 @@ _options = {"nogil": True, "error_model": "numpy", "cache": True}
 # "contract" allows fused multiply-add. Nothing else may be reordered, so that a result
 # does not depend on its place in an array, and NaN stays NaN.
 loop = njit(fastmath={"contract"}, **_options)
-# numba copies the body into the caller. This doubles the compile time, but is faster if
-# a loop calls the function for every value.
-inlined = njit(fastmath={"contract"}, inline="always", **_options)
 # The terms of a sum may be reordered here, but always in the same way.
 sum_loop = njit(fastmath={"contract", "reassoc"}, **_options)
 

@@ -271,34 +271,6 @@ def smoother_of(Z: np.ndarray, scales: np.ndarray, landmarks: np.ndarray) -> Smo
     return Smoother(vectors, values[kept])
 
 
-def fit_gaussian_process(
-    Z: np.ndarray, F: np.ndarray, generator: np.random.RandomState
-) -> tuple[Smoother, np.ndarray]:
-    """Fit a Gaussian process to several targets, which share the length scales.
-
-    Time is O(n^3) up to 1000 rows and linear in n above. Then the length scales come
-    from 500 random rows, and the covariance from its values at 500 rows.
-
-    The columns of Z have unit standard deviation, the targets a mean of zero. Returns
-    the smoother and the noise ratio of each target. The length scales are chosen for
-    the first targets.
-    """
-    n = len(Z)
-    order = np.sort(generator.permutation(n)[:MAX_FIT_ROWS])
-    targets = F[order, :MAX_FIT_TARGETS]
-    targets = targets - targets.mean(axis=0)
-    sizes = np.sqrt(np.square(targets).mean(axis=0))
-    varies = sizes > 0
-    scales = np.ones(Z.shape[1])
-    if varies.any():
-        scales, _ = choose_parameters(Z[order], targets[:, varies] / sizes[varies])
-    landmarks = np.arange(n)
-    if n > MAX_EXACT_ROWS:
-        landmarks = np.sort(generator.permutation(n)[:N_LANDMARKS])
-    smoother = smoother_of(Z, scales, landmarks)
-    return smoother, smoother.noise_ratios(F)
-
-
 class Residuals(NamedTuple):
     """Residuals of several targets.
 
@@ -332,13 +304,31 @@ def residuals_of(
     same shape, so such rows must have little weight in products of residuals. These
     weighted residuals are the residuals of the fit to all rows.
 
-    Z may have no columns, and F may have none. None as regressor is a Gaussian process.
+    The time of a Gaussian process is O(n^3) up to 1000 rows and linear in n above. Then
+    the length scales come from 500 random rows, and the covariance from its values at
+    500 rows. The length scales are chosen for the first targets, and all targets share
+    them.
+
+    The columns of Z have unit standard deviation, the targets a mean of zero. Z may
+    have no columns, and F may have none. None as regressor is a Gaussian process.
     """
     if not Z.shape[1] or not F.shape[1]:
         return Residuals(F, 0.0)
     covariance = None
     if regressor is None:
-        smoother, ratios = fit_gaussian_process(Z, F, generator)
+        n = len(Z)
+        rows = np.sort(generator.permutation(n)[:MAX_FIT_ROWS])
+        targets = F[rows, :MAX_FIT_TARGETS]
+        targets = targets - targets.mean(axis=0)
+        sizes = np.sqrt(np.square(targets).mean(axis=0))
+        scales, varies = np.ones(Z.shape[1]), sizes > 0
+        if varies.any():
+            scales, _ = choose_parameters(Z[rows], targets[:, varies] / sizes[varies])
+        landmarks = np.arange(n)
+        if n > MAX_EXACT_ROWS:
+            landmarks = np.sort(generator.permutation(n)[:N_LANDMARKS])
+        smoother = smoother_of(Z, scales, landmarks)
+        ratios = smoother.noise_ratios(F)
         values, held_out = smoother.residuals(F, ratios)
         sizes = np.square(values).sum(axis=0)
         if sizes.sum() > 0:

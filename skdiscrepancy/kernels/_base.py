@@ -1060,8 +1060,21 @@ class FunctionKernel(RowKernel):
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         shape, same = (A.shape[0], B.shape[0]), B is A
+        params = dict(self.params or {})
         try:
-            K = self._call(A, B)
+            if isinstance(self.function, str):
+                if not issparse(A):
+                    # Some functions of scikit-learn do not take read-only arrays.
+                    A, B = (np.require(block, requirements="W") for block in (A, B))
+                return pairwise_kernels(A, B, metric=self.function, **params)
+            A, B = read_only(A, B)
+            try:
+                K = self.function(A, B, **params)
+            except ValueError as error:
+                # Compiled functions may not read arrays that are read-only.
+                if "buffer source array is read-only" not in str(error):
+                    raise
+                K = self.function(A.copy(), B.copy(), **params)
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             if isinstance(self.function, str):
@@ -1074,24 +1087,7 @@ class FunctionKernel(RowKernel):
                 f"and {shape[1]} rows: {error}. It must take two blocks of rows and "
                 f"return their Gram matrix. {self._single_rows}"
             ) from error
-        return K if isinstance(self.function, str) else self._checked(K, shape, same)
-
-    def _call(self, A: Any, B: Any) -> Any:
-        """Return what the function gives for two blocks of rows."""
-        params = dict(self.params or {})
-        if isinstance(self.function, str):
-            if not issparse(A):
-                # Some functions of scikit-learn do not take arrays that are read-only.
-                A, B = (np.require(block, requirements="W") for block in (A, B))
-            return pairwise_kernels(A, B, metric=self.function, **params)
-        A, B = read_only(A, B)
-        try:
-            return self.function(A, B, **params)
-        except ValueError as error:
-            # Compiled functions may not read arrays that are read-only.
-            if "buffer source array is read-only" not in str(error):
-                raise
-            return self.function(A.copy(), B.copy(), **params)
+        return self._checked(K, shape, same)
 
     @property
     def _name(self) -> str:
