@@ -176,8 +176,9 @@ def _moments(
     if profile.degree == 0:
         return moments
     # The step to the next value, backwards to the previous one.
-    t = np.append(steps[not backwards :], np.inf)[: len(steps)]
-    t = np.minimum(t, FAR / profile.rate, out=t) * profile.rate
+    t = steps if backwards else np.append(steps[1:], np.inf)
+    with np.errstate(over="ignore"):
+        t = np.minimum(profile.rate * t, FAR)
     own = moments[:, 0] + weights
     moved = np.empty_like(own)
     for q in range(1, profile.degree + 1):
