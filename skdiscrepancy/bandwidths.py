@@ -35,7 +35,7 @@ from skdiscrepancy.kernels._base import (
     resolve_columns,
 )
 from skdiscrepancy.kernels._names import check_bandwidths, check_kernel
-from skdiscrepancy.kernels._radial import RadialKernel, order_or_metric
+from skdiscrepancy.kernels._radial import RadialKernel
 
 __all__ = [
     "bandwidth_grid",
@@ -275,7 +275,7 @@ def build_collection(
     parts = [part for kernel in kernels for part in radial_parts(kernel)]
     given = [bandwidth if k.bandwidth is None else k.bandwidth for k, _ in parts]
     # Each kernel has the distances of its columns in its norm or metric.
-    keys = [(columns, order_or_metric(kernel)) for kernel, columns in parts]
+    keys = [(columns, kernel.metric or kernel.norm) for kernel, columns in parts]
     rules: dict[Key, dict[str, None]] = {}
     for key, values in zip(keys, given, strict=True):
         if isinstance(values, str):

@@ -149,7 +149,10 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         size : int
             Number of pairs. A pair that is used twice counts twice.
         """
-        return len(self.pairs(n)[0])
+        regions = self.regions(n)
+        if regions is None:
+            return len(self.pairs(n)[0])
+        return sum((r.row_stop - r.row_start) * r.row_length for r in regions)
 
     def mask(self, n: int, random_state: RandomStateLike = None) -> np.ndarray:
         """Return how often the design uses each entry of the n x n core matrix.
@@ -254,6 +257,13 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
 
     def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
         """Yield parts of the pairs, ordered by row."""
+        regions = self.regions(n)
+        if regions is not None:
+            for region in regions:
+                rows = np.arange(region.row_start, region.row_stop)
+                bounds = (region.col_stop - region.col_start) * np.arange(len(rows) + 1)
+                yield rows, bounds, region.col_start - bounds[:-1], None
+            return
         i, j = map(np.asarray, self.pairs(n, random_state=random_state))
         well_formed = i.shape == j.shape and i.ndim == 1 and i.size
         if not well_formed or np.min((i, j)) < 0 or np.max((i, j)) >= n:
@@ -282,26 +292,6 @@ class StreamedDesign(Design):
         pieces = list(self.chunks(n, max_pairs=self.size(n), random_state=random_state))
         rows, cols = zip(*pieces, strict=True)
         return np.concatenate(rows), np.concatenate(cols)
-
-
-class BlockDesign(StreamedDesign):
-    """Base class of designs that are made of rectangles."""
-
-    @abstractmethod
-    def regions(self, n: int) -> list[Region]: ...
-
-    def size(self, n: int) -> int:
-        return sum(
-            (region.row_stop - region.row_start) * region.row_length
-            for region in self.regions(n)
-        )
-
-    def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
-        for region in self.regions(n):
-            rows = np.arange(region.row_start, region.row_stop)
-            width = region.col_stop - region.col_start
-            bounds = width * np.arange(len(rows) + 1)
-            yield rows, bounds, region.col_start - bounds[:-1], None
 
 
 def at_least(n: Any, least: int, design: Design) -> int:
@@ -418,7 +408,7 @@ def _draw_distinct(
         drawn = np.concatenate((drawn, more))
 
 
-class CompleteV(BlockDesign):
+class CompleteV(StreamedDesign):
     """All ordered pairs with the diagonal, for the V-statistic.
 
     The V-statistic [1]_ is biased. It is never negative if the core is positive
@@ -459,7 +449,7 @@ class CompleteV(BlockDesign):
         return [square(0, at_least(n, 1, self), diagonal=True)]
 
 
-class CompleteU(BlockDesign):
+class CompleteU(StreamedDesign):
     """All ordered pairs without the diagonal, for the U-statistic.
 
     The U-statistic is unbiased, and no other unbiased estimator has a smaller variance
@@ -538,7 +528,7 @@ class Linear(StreamedDesign):
 
     def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
         size = self.size(n)
-        yield (2 * np.arange(size), np.arange(size + 1), np.arange(1, size + 1), None)
+        yield 2 * np.arange(size), np.arange(size + 1), np.arange(1, size + 1), None
 
 
 class Subdiagonals(StreamedDesign):
@@ -599,7 +589,7 @@ class Subdiagonals(StreamedDesign):
         yield rows, bounds, rows + 1 - bounds[:-1], None
 
 
-class Blocks(BlockDesign):
+class Blocks(StreamedDesign):
     """All pairs within consecutive blocks of samples, for the B-statistic.
 
     The time is proportional to the sum of the squared block sizes [1]_. The diagonal is
@@ -682,7 +672,7 @@ class Blocks(BlockDesign):
         return [square(start, stop, diagonal=False) for start, stop in pairwise(stops)]
 
 
-class Cross(BlockDesign):
+class Cross(StreamedDesign):
     """All pairs between two parts of the samples, for the X-statistic.
 
     The design consists of the pairs (i, j) with i among the first n_1 samples and j

@@ -430,7 +430,7 @@ def test_dyadic_bandwidths_are_chains(kernel):
     X = np.random.RandomState(0).normal(size=(50, 4))
     kernels = kernel_collection(X, kernel=kernel, bandwidth="dyadic")
     rates = [decay_rate(item, np.dtype(np.float64)) for item in kernels]
-    squares = chains_of(rates, np.dtype(np.float64))[1]
+    squares = chains_of(tuple(rates), np.dtype(np.float64))[1]
     assert np.count_nonzero(squares == 0) == (1 if kernel == "gaussian" else 2)
 
 

@@ -28,7 +28,7 @@ def engine(request):
 
 
 def test_chains_are_found_in_any_order():
-    order, squares = chains_of(RATES, DOUBLE)
+    order, squares = chains_of(tuple(RATES), DOUBLE)
     assert sorted(order) == list(range(len(RATES)))
     # From the rate nearest to zero on; what follows is twice or four times that.
     assert [RATES[k] for k in order] == [
@@ -44,16 +44,16 @@ def test_chains_are_found_in_any_order():
 def test_chains_are_as_long_as_the_digits_allow():
     rates = [-(2.0**k) for k in range(20)]
     for dtype, longest in ((DOUBLE, 12), (SINGLE, 3)):
-        squares = chains_of(rates, dtype)[1]
+        squares = chains_of(tuple(rates), dtype)[1]
         starts = np.flatnonzero(squares == 0)
         assert np.diff(np.append(starts, 20)).max() == 1 + longest
 
 
 def test_rates_that_nearly_double_are_strangers():
-    assert_array_equal(chains_of([-1.0, -2.0 - 1e-12], DOUBLE)[1], [0, 0])
+    assert_array_equal(chains_of((-1.0, -2.0 - 1e-12), DOUBLE)[1], [0, 0])
     # Steps of the root of two double up to rounding.
     bandwidths = [0.37 * np.sqrt(2.0) ** k for k in range(9)]
-    squares = chains_of([-1 / b / b for b in bandwidths], DOUBLE)[1]
+    squares = chains_of(tuple(-1 / b / b for b in bandwidths), DOUBLE)[1]
     assert_array_equal(squares, [0] + [1] * 8)
 
 

@@ -149,11 +149,11 @@ def _mend(
     limits = _squared_norms(A, B)
     limits *= CANCELLATION[products.dtype]
     close = distance <= limits
-    if not issparse(A) and np.count_nonzero(close) > close.size // 8:
+    n_close = np.count_nonzero(close)
+    if not issparse(A) and n_close > close.size // 8:
         return difference_products(A, B, S, T)
     # Two rows of zeros have the distance zero already.
-    close &= limits > 0
-    pairs = np.nonzero(close)
+    pairs = np.nonzero(close & (limits > 0)) if n_close else ((), ())
     for start in range(0, len(pairs[0]), MENDED_AT_ONCE):
         i, j = (index[start : start + MENDED_AT_ONCE] for index in pairs)
         products[i, j] = aligned_products(S[i] - T[j], A[i] - B[j])

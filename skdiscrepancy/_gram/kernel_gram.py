@@ -64,7 +64,6 @@ from skdiscrepancy.kernels._radial import (
     RadialKernel,
     inverse_power,
     matern_polynomial,
-    order_or_metric,
 )
 
 # Kernels that are exponentials of the distance (squared for the Gaussian), divided by
@@ -457,7 +456,7 @@ class KernelGram(Gram):
 def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
     """Return how a kernel reads rows: in a norm or metric, as labels, or in blocks."""
     if isinstance(kernel, RadialKernel):
-        return order_or_metric(kernel)
+        return kernel.metric or kernel.norm
     return LabelReading if isinstance(kernel, IndicatorKernel) else FunctionReading
 
 

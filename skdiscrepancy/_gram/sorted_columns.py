@@ -28,7 +28,7 @@ from skdiscrepancy._loops.sorted_loops import (
     Profile,
     Runs,
     complement_sums,
-    distance_sums,
+    distance_states,
     group_sums_below,
     of_moments,
     product_sums,
@@ -316,17 +316,17 @@ class Line(Leaf):
     def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the row sums, in the order of the rows."""
         column, profile = self.column, self.profile
-        rows = None if weights is None else weights[np.newaxis, column.order]
         if isinstance(profile, Profile):
+            rows = None if weights is None else weights[np.newaxis, column.order]
             if self.wide:
                 sums = complement_sums(column.steps, profile.rate, rows)
             else:
                 sums = scan_sums(column.steps, profile, rows)
             return column.in_rows(sums[0])
-        sums = column.in_rows(distance_sums(column.steps, rows)[0])
+        w = np.ones(self.n_rows) if weights is None else weights
+        sums = column.in_rows(np.add(*distance_states(column.steps, w[column.order])))
         if self.wide:
             return sums
-        w = np.ones(self.n_rows) if weights is None else weights
         lengths = column.in_rows(np.abs(column.values - profile.origin))
         return w.sum() * lengths + w @ lengths - sums
 
@@ -472,15 +472,13 @@ def states_of(
         for share, moment in zip(of_moments(profile)[1:], sums[1:], strict=True):
             within += share * moment
         return States(within, below, above)
-    below, above = np.zeros((2, 1, len(values)))
     if weights is None:
         weights = np.ones(len(values))
-    np.cumsum(steps[1:] * np.cumsum(weights[:-1]), out=below[0, 1:])
-    np.cumsum(steps[:0:-1] * np.cumsum(weights[:0:-1]), out=above[0, -2::-1])
+    below, above = distance_states(steps, weights)
     lengths = np.abs(values - profile.origin)
     within = (weights.sum() - 2 * weights) * lengths
-    within += weights @ lengths - (below[0] + above[0])
-    return States(within, below, above)
+    within += weights @ lengths - (below + above)
+    return States(within, below[np.newaxis], above[np.newaxis])
 
 
 def diagonal_of(

@@ -5,55 +5,26 @@
 from __future__ import annotations
 
 from math import exp, expm1
-from typing import NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._loops.compiled_tiles import decay, exponential, inlined, loop
+from skdiscrepancy._loops.compiled_tiles import decay, exponential, loop
 from skdiscrepancy._loops.jit import FAR
 
 # Number of values after which an exponential is computed from the whole distance. If
 # neighbours are equally spaced, all factors have the same rounding error, so the error
 # of their product would grow with the number of values.
 CHUNK = 512
-# Size of the first blocks of a compiled merge sort, of which all pairs are computed.
+# Size of the smallest blocks, of which all pairs are computed.
 LEAF = 16
-# Number of levels, and of rows, that are merged block by block to fit the cache.
-CACHED_LEVELS = 9
-CACHED = LEAF * 2**CACHED_LEVELS
-
-
-class Kernels(NamedTuple):
-    """Rates of both kernels, and whether one minus a kernel replaces it."""
-
-    x_rate: float
-    y_rate: float
-    x_wide: bool
-    y_wide: bool
-
-
-class Rows(NamedTuple):
-    """Rows of a block: numbers, both columns, sums so far, and weights."""
-
-    numbers: np.ndarray
-    x: np.ndarray
-    y: np.ndarray
-    totals: np.ndarray
-    weights: np.ndarray
 
 
 @loop
-def _part(rows, start, stop):
-    """Return some of the rows, as views."""
-    numbers, x, y, totals, weights = rows
-    at = slice(start, stop)
-    return Rows(numbers[at], x[at], y[at], totals[at], weights[at])
+def _leaf(x, y, weights, sums, kernels):
+    """Add the kernel over all pairs of a few rows to their sums.
 
-
-@loop
-def _leaf(rows, kernels):
-    """Add the pairs of a few rows to their totals and sort the rows by y."""
-    numbers, x, y, totals, weights = rows
+    `kernels` are the rates of both kernels, and whether one minus a kernel replaces it.
+    """
     x_rate, y_rate, x_wide, y_wide = kernels
     values = np.empty(LEAF)
     for i in range(1, x.size):
@@ -67,37 +38,24 @@ def _leaf(rows, kernels):
                 t = x_rate * (x[i] - x[j]) + y_rate * abs(y[i] - y[j])
                 values[j] = exponential(-t)
         for j in range(i):
-            totals[i] += values[j] * weights[j]
-            totals[j] += values[j] * weights[i]
-    for i in range(1, x.size):
-        number, x_i, y_i, total = numbers[i], x[i], y[i], totals[i]
-        weight = weights[i]
-        j = i
-        while j > 0 and y[j - 1] > y_i:
-            numbers[j], x[j] = numbers[j - 1], x[j - 1]
-            y[j], totals[j] = y[j - 1], totals[j - 1]
-            weights[j] = weights[j - 1]
-            j -= 1
-        numbers[j], x[j], y[j], totals[j] = number, x_i, y_i, total
-        weights[j] = weight
+            sums[i] += values[j] * weights[j]
+            sums[j] += values[j] * weights[i]
 
 
 @loop
-def _exchange(rows, second, centre, kernels, room):
-    """Add the kernel over all pairs of rows of two blocks that meet at `centre`.
+def _exchange(rows, kernels, sums):
+    """Add the kernel over all pairs of rows of two blocks.
 
-    `second` is 1 for rows of the second block and 0 for rows of the first block. Rows
-    are in the order of y. `room` is overwritten with exponentials of the rows.
+    `rows` are the rows in the order of y: their numbers, distances from the point where
+    the blocks meet in x, steps in y, weights, and 1 for rows of the second block.
     """
-    _, x, y, totals, weights = rows
+    order, gaps, steps, weights, second = rows
     x_rate, y_rate, _, _ = kernels
-    factors, decays = room[0], room[1]
-    n = x.size
+    n = order.size
+    factors, decays = np.empty(n), np.empty(n + 1)
+    decay(gaps, -x_rate, factors)
+    decay(steps, -y_rate, decays)
     decays[0] = decays[n] = 0.0
-    for i in range(n):
-        factors[i] = exponential(-x_rate * abs(x[i] - centre))
-    for i in range(1, n):
-        decays[i] = exponential(-y_rate * (y[i] - y[i - 1]))
     n_chunks = (n + CHUNK - 1) // CHUNK
     for backwards in range(2):
         first_carried = second_carried = 0.0
@@ -106,7 +64,7 @@ def _exchange(rows, second, centre, kernels, room):
             start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
             # Backwards, the step of a value is the step of the next value.
             across = decays[stop if backwards else start]
-            across *= exponential(-y_rate * (y[stop - 1] - y[start]))
+            across *= exponential(-y_rate * steps[start + 1 : stop].sum())
             of_first, of_second = first_carried, second_carried
             first_inside = second_inside = 0.0
             for t in range(stop - start):
@@ -120,29 +78,27 @@ def _exchange(rows, second, centre, kernels, room):
                 first_inside = first_inside * into + of_sooner
                 of_second = of_second * into + of_later
                 second_inside = second_inside * into + of_later
-                totals[i] += later * of_first + sooner * of_second
+                sums[order[i]] += later * of_first + sooner * of_second
             first_carried = first_inside + across * first_carried
             second_carried = second_inside + across * second_carried
 
 
 @loop
-def _exchange_wide(rows, second, centre, kernels, room):
+def _exchange_wide(rows, kernels, sums):
     """Do as `_exchange`, but with one minus the kernel of y.
 
     Let u be the kernel of x between a row and the centre, and v the kernel between the
     centre and the other row. One minus the kernel of x is then
     1 - u v = (1 - u) + u (1 - v). It needs sums with and without the weights 1 - v.
     """
-    _, x, y, totals, weights = rows
+    order, factors, gains, weights, second = rows
     x_rate, y_rate, x_wide, _ = kernels
-    factors, gains = room[0], room[1]
-    n = x.size
+    n = order.size
     for i in range(n):
-        t = -x_rate * abs(x[i] - centre)
+        t = -x_rate * factors[i]
         factors[i] = -expm1(t) if x_wide else exp(t)
+        gains[i] = -expm1(-y_rate * gains[i])
     gains[0] = gains[n] = 0.0
-    for i in range(1, n):
-        gains[i] = -expm1(-y_rate * (y[i] - y[i - 1]))
     for backwards in range(2):
         # Weights of rows of both blocks so far, times their factors, and sums of both.
         n_first = n_second = w_first = w_second = 0.0
@@ -158,8 +114,8 @@ def _exchange_wide(rows, second, centre, kernels, room):
             alone, near = (factor, 1.0 - factor) if x_wide else (0.0, factor)
             later = second[i]
             sooner = 1.0 - later
-            totals[i] += alone * (later * of_first + sooner * of_second)
-            totals[i] += near * (later * first_w + sooner * second_w)
+            total = alone * (later * of_first + sooner * of_second)
+            sums[order[i]] += total + near * (later * first_w + sooner * second_w)
             later, sooner = later * weights[i], sooner * weights[i]
             n_first += sooner
             n_second += later
@@ -168,108 +124,78 @@ def _exchange_wide(rows, second, centre, kernels, room):
 
 
 @loop
-def _merge(rows, merged, half, centres, kernels, room):
-    """Merge every two blocks of `half` rows in the order of y, and write to `merged`.
-
-    `centres` is x in the order before all merges. Two blocks meet at the first row of
-    the second block.
-    """
-    n, second = rows.y.size, room[2]
-    for start in range(0, n, 2 * half):
-        middle, stop = min(start + half, n), min(start + 2 * half, n)
-        i, j = start, middle
-        for at in range(start, stop):
-            # A branch would slow this down, because it cannot be predicted.
-            later = j < stop and (i >= middle or rows.y[j] < rows.y[i])
-            k = j if later else i
-            second[at] = later
-            merged.numbers[at] = rows.numbers[k]
-            merged.x[at] = rows.x[k]
-            merged.y[at] = rows.y[k]
-            merged.totals[at] = rows.totals[k]
-            merged.weights[at] = rows.weights[k]
-            j += later
-            i += not later
-        if middle < stop:
-            block, of_second = _part(merged, start, stop), second[start:stop]
-            if kernels.y_wide:
-                _exchange_wide(block, of_second, centres[middle], kernels, room)
-            else:
-                _exchange(block, of_second, centres[middle], kernels, room)
-
-
-@loop
-def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, weights, sums):
+def product_sums(x, y, order, kernels, weights, sums):
     """Write the weighted row sums of the product of two kernels, for increasing x.
 
-    This is a merge sort by y. Blocks of rows that follow in x are merged to blocks in
-    the order of y, and every merge adds the kernel over the pairs of both blocks.
+    `order` sorts y, and is overwritten. Blocks of rows that follow in x are halved, and
+    every step adds the kernel over the pairs of two halves, in the order of y.
     """
-    n = x.size
-    kernels = Kernels(x_rate, y_rate, x_wide, y_wide)
-    # Many small arrays would be returned to the system at every call.
-    numbers, columns = np.empty((2, n), np.int64), np.empty((2, 4, n))
-    first, second = columns[0], columns[1]
-    rows = Rows(numbers[0], first[0], first[1], first[2], first[3])
-    merged = Rows(numbers[1], second[0], second[1], second[2], second[3])
-    room = np.empty((3, n + 1))
+    n, y_wide = x.size, kernels[3]
+    halves, room = np.empty(n, np.int64), np.empty((4, n + 1))
     for i in range(n):
-        rows.numbers[i], rows.x[i], rows.y[i] = i, x[i], y[i]
-        rows.weights[i] = weights[i]
         # One minus a kernel is zero on the diagonal.
-        rows.totals[i] = 0.0 if y_wide else weights[i]
+        sums[i] = 0.0 if y_wide else weights[i]
+    half = LEAF
+    while 2 * half < n:
+        half *= 2
+    while half >= LEAF:
+        for start in range(0, n - half, 2 * half):
+            middle, stop = start + half, min(start + 2 * half, n)
+            block, size = order[start:stop], stop - start
+            factors, steps = room[0, :size], room[1, : size + 1]
+            w, second = room[2, :size], room[3, :size]
+            before = y[block[0]]
+            # Each half keeps its order by y.
+            first, last = start, middle
+            for t in range(size):
+                i = block[t]
+                later = i >= middle
+                factors[t], w[t], second[t] = abs(x[i] - x[middle]), weights[i], later
+                steps[t], before = y[i] - before, y[i]
+                halves[last if later else first] = i
+                last += later
+                first += not later
+            rows = block, factors, steps, w, second
+            if y_wide:
+                _exchange_wide(rows, kernels, sums)
+            else:
+                _exchange(rows, kernels, sums)
+            block[:] = halves[start:stop]
+        half //= 2
     for start in range(0, n, LEAF):
-        _leaf(_part(rows, start, start + LEAF), kernels)
-    # We first merge within parts that fit the cache, and then all parts.
-    for start in range(0, n, CACHED):
-        stop = min(start + CACHED, n)
-        here, there = _part(rows, start, stop), _part(merged, start, stop)
-        for level in range(CACHED_LEVELS):
-            _merge(here, there, LEAF << level, x[start:stop], kernels, room)
-            here, there = there, here
-    if CACHED_LEVELS % 2:
-        rows, merged = merged, rows
-    level = CACHED_LEVELS
-    while LEAF << level < n:
-        _merge(rows, merged, LEAF << level, x, kernels, room)
-        rows, merged = merged, rows
-        level += 1
-    for i in range(n):
-        sums[rows.numbers[i]] = rows.totals[i]
+        at = slice(start, start + LEAF)
+        _leaf(x[at], y[at], weights[at], sums[at], kernels)
 
 
 @loop
-def scan_exponentials(steps, rate, before, after, below, above):
-    """Add the weighted sums of exp(-rate * distance) over all other values.
+def scan_exponentials(steps, rate, weights, backwards, out):
+    """Add the weighted sums of exp(-rate * distance) over all values before each value.
 
-    Values before each value have weights `before` and are added to `below[0]`, values
-    after it have weights `after` and are added to `above[0]`.
+    If `backwards`, over all values after it.
     """
     n = steps.size
     n_chunks = (n + CHUNK - 1) // CHUNK
     factors, totals = np.empty(CHUNK), np.empty(CHUNK)
-    for backwards in range(2):
-        weights, out = (after, above[0]) if backwards else (before, below[0])
-        carried = 0.0
-        for c in range(n_chunks):
-            chunk = n_chunks - 1 - c if backwards else c
-            start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-            size, w, o = stop - start, weights[start:stop], out[start:stop]
-            # Backwards, the step of a value is the step of the next value.
-            decay(steps[start + backwards : min(stop + backwards, n)], -rate, factors)
-            if backwards and stop == n:
-                factors[size - 1] = 0.0
-            across = factors[size - 1 if backwards else 0]
-            across *= exponential(-rate * steps[start + 1 : stop].sum())
-            total, inside = carried, 0.0
-            for t in range(size):
-                i = size - 1 - t if backwards else t
-                totals[i] = total
-                total = total * factors[i] + w[i]
-                inside = inside * factors[i] + w[i]
-            for i in range(size):
-                o[i] += totals[i] * factors[i]
-            carried = inside + across * carried
+    carried = 0.0
+    for c in range(n_chunks):
+        chunk = n_chunks - 1 - c if backwards else c
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        size, w, o = stop - start, weights[start:stop], out[start:stop]
+        # Backwards, the step of a value is the step of the next value.
+        decay(steps[start + backwards : min(stop + backwards, n)], -rate, factors)
+        if backwards and stop == n:
+            factors[size - 1] = 0.0
+        across = factors[size - 1 if backwards else 0]
+        across *= exponential(-rate * steps[start + 1 : stop].sum())
+        total, inside = carried, 0.0
+        for t in range(size):
+            i = size - 1 - t if backwards else t
+            totals[i] = total
+            total = total * factors[i] + w[i]
+            inside = inside * factors[i] + w[i]
+        for i in range(size):
+            o[i] += totals[i] * factors[i]
+        carried = inside + across * carried
 
 
 @loop
@@ -291,53 +217,6 @@ def scan_complements(shares, keep, weights, sums):
                 before *= keep[at]
             sums[i] += total
             before += weights[i]
-
-
-@inlined
-def _shift(moments, step):
-    """Move the reference point of the moments, like `shift_moments` of the scans."""
-    factor = exponential(-step)
-    for q in range(moments.size - 1, 0, -1):
-        moved = moments[0] * step / q
-        for r in range(1, q):
-            moved = (moved + moments[r]) * step / (q - r)
-        moments[q] = (moments[q] + moved) * factor
-    moments[0] *= factor
-
-
-@loop
-def scan_moments(steps, rate, before, after, below, above):
-    """Add the weighted moments of the distances to all other values.
-
-    The arguments are those of `scan_exponentials`, with a row for each moment.
-    """
-    n, n_moments = steps.size, below.shape[0]
-    n_chunks = (n + CHUNK - 1) // CHUNK
-    for backwards in range(2):
-        weights, out = (after, above) if backwards else (before, below)
-        carried = np.zeros(n_moments)
-        for c in range(n_chunks):
-            chunk = n_chunks - 1 - c if backwards else c
-            start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-            total, inside = carried.copy(), np.zeros(n_moments)
-            span = 0.0
-            for t in range(stop - start):
-                i = stop - 1 - t if backwards else start + t
-                # Backwards, the step of a value is the step of the next value.
-                step = steps[i + backwards] if i + backwards < n else np.inf
-                step = min(rate * step, FAR)
-                _shift(total, step)
-                if t == 0:
-                    _shift(carried, step)
-                else:
-                    span += step
-                    _shift(inside, step)
-                for q in range(n_moments):
-                    out[q, i] += total[q]
-                total[0] += weights[i]
-                inside[0] += weights[i]
-            _shift(carried, min(span, FAR))
-            carried += inside
 
 
 @loop
@@ -369,48 +248,25 @@ def run_sums(points, bounds, ends, lower, upper, rate, out):
 
 
 @loop
-def group_sums_below(values, groups, rate, combine, sums):
+def group_sums_below(steps, groups, rate, combine, sums):
     """Sum a kernel by group over all pairs (i, j) of a sorted column with j < i.
 
     `combine` holds the weights of the moments in the kernel.
     """
-    n, n_groups, n_moments = values.size, sums.shape[0], combine.size
-    before = np.zeros((n_groups, n_moments))
-    carried = np.zeros((n_moments, n_groups))
-    share = np.empty(n_moments)
-    for start in range(0, n, LEAF):
-        stop = min(start + LEAF, n)
-        gap = min(rate * (values[start] - values[start - 1]), FAR) if start else 0.0
-        for g in range(n_groups):
-            _shift(before[g], gap)
-            for q in range(n_moments):
-                carried[q, g] = before[g, q]
-        for i in range(start, stop):
-            t = min(rate * (values[i] - values[start]), FAR)
-            # Weights of the moments of all values before the block.
-            for r in range(n_moments):
-                share[r], term = 0.0, exponential(-t)
-                for a in range(n_moments - r):
-                    share[r] += combine[a + r] * term
-                    term *= t / (a + 1)
-            out = sums[groups[i]]
-            for r in range(n_moments):
+    n_groups, n_moments = sums.shape[0], combine.size
+    # Moments sum_j t_j^q exp(-t_j) / q! of the values so far, for each group.
+    moments = np.zeros((n_moments, n_groups))
+    for i in range(steps.size):
+        step, out = min(rate * steps[i], FAR), sums[groups[i]]
+        factor = exponential(-step)
+        for q in range(n_moments - 1, -1, -1):
+            moment, term = moments[q], 1.0
+            for r in range(q - 1, -1, -1):
+                term *= step / (q - r)
+                lower = moments[r]
                 for g in range(n_groups):
-                    out[g] += share[r] * carried[r, g]
-            for j in range(start, i):
-                t = min(rate * (values[i] - values[j]), FAR)
-                term = exponential(-t)
-                value = 0.0
-                for q in range(n_moments):
-                    value += combine[q] * term
-                    term *= t / (q + 1)
-                out[groups[j]] += value
-        span = min(rate * (values[stop - 1] - values[start]), FAR)
-        for g in range(n_groups):
-            _shift(before[g], span)
-        for i in range(start, stop):
-            t = min(rate * (values[stop - 1] - values[i]), FAR)
-            term = exponential(-t)
-            for q in range(n_moments):
-                before[groups[i], q] += term
-                term *= t / (q + 1)
+                    moment[g] += term * lower[g]
+            for g in range(n_groups):
+                moment[g] *= factor
+                out[g] += combine[q] * moment[g]
+        moments[0, groups[i]] += 1.0

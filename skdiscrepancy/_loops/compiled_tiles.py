@@ -15,20 +15,12 @@ from numba.extending import overload
 
 from skdiscrepancy._loops.jit import DECAY, GAUSSIAN
 
-# Adding and subtracting this number rounds to an integer, which is then in the low
+# Adding and subtracting these numbers rounds to an integer, which is then in the low
 # bits of the sum.
-ROUND_64 = 1.5 * 2.0**52
-ROUND_32 = np.float32(1.5 * 2.0**23)
-LOG2E_64 = float(np.log2(np.e))
-LOG2E_32 = np.float32(LOG2E_64)
+ROUND_64, ROUND_32 = 1.5 * 2.0**52, 1.5 * 2.0**23
 # log(2) in two parts. The first part has few digits, so that its multiples are exact.
-LN2_HIGH_64 = 6.93145751953125e-1
-LN2_LOW_64 = 1.42860682030941723212e-6
-LN2_HIGH_32 = np.float32(0.693359375)
-LN2_LOW_32 = np.float32(-2.12194440e-4)
-# Below this number, the exponential is zero or a denormal number.
-LEAST_64 = -708.0
-LEAST_32 = np.float32(-87.0)
+LN2_64 = 6.93145751953125e-1, 1.42860682030941723212e-6
+LN2_32 = 0.693359375, -2.12194440e-4
 # Polynomials that equal exp at the Chebyshev points of [-log(2) / 2, log(2) / 2],
 # highest coefficient first. Their relative errors are 4e-18 and 4e-9.
 TERMS_64 = (
@@ -45,17 +37,11 @@ TERMS_64 = (
     1.0,
     1.0,
 )
-TERMS_32 = tuple(
-    np.float32(term)
-    for term in (0.0013941108, 0.008375126, 0.04166635, 0.16666415, 0.5, 1.0, 1.0)
-)
+TERMS_32 = (0.0013941108, 0.008375126, 0.04166635, 0.16666415, 0.5, 1.0, 1.0)
 _options = {"nogil": True, "error_model": "numpy", "cache": True}
 # "contract" allows fused multiply-add. Nothing else may be reordered, so that a result
 # does not depend on its place in an array, and NaN stays NaN.
 loop = njit(fastmath={"contract"}, **_options)
-# numba copies the body into the caller. This doubles the compile time, but is faster if
-# a loop calls the function for every value.
-inlined = njit(fastmath={"contract"}, inline="always", **_options)
 # The terms of a sum may be reordered here, but always in the same way.
 sum_loop = njit(fastmath={"contract", "reassoc"}, **_options)
 
@@ -74,28 +60,33 @@ def _choose_exponential(x):
     return _exp_32 if x == types.float32 else _exp_64
 
 
-def _exp_64(x):
-    shifted = x * LOG2E_64 + ROUND_64
-    octaves = shifted - ROUND_64
-    r = x - octaves * LN2_HIGH_64 - octaves * LN2_LOW_64
-    p = TERMS_64[0]
-    for term in TERMS_64[1:]:
-        p = p * r + term
-    exponent = (np.float64(shifted).view(np.int64) + 1023) << 52
-    value = p * np.int64(exponent).view(np.float64)
-    return 0.0 if x < LEAST_64 else value
+def _exponential_of(kind, integer, bias, n_bits, rounding, ln2, least, terms):
+    """Return the exponential for a type of numbers."""
+    log2e, rounding, high, low = map(kind, (np.log2(np.e), rounding, *ln2))
+    least, zero, terms = kind(least), kind(0), tuple(map(kind, terms))
+    bias, n_bits = integer(bias), integer(n_bits)
+
+    def exponential(x):
+        shifted = x * log2e + rounding
+        octaves = shifted - rounding
+        r = x - octaves * high - octaves * low
+        p = terms[0]
+        for term in terms[1:]:
+            p = p * r + term
+        exponent = (kind(shifted).view(integer) + bias) << n_bits
+        value = p * integer(exponent).view(kind)
+        return zero if x < least else value
+
+    return exponential
 
 
-def _exp_32(x):
-    shifted = x * LOG2E_32 + ROUND_32
-    octaves = shifted - ROUND_32
-    r = x - octaves * LN2_HIGH_32 - octaves * LN2_LOW_32
-    p = TERMS_32[0]
-    for term in TERMS_32[1:]:
-        p = p * r + term
-    exponent = (np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)
-    value = p * np.int32(exponent).view(np.float32)
-    return np.float32(0.0) if x < LEAST_32 else value
+# Below -708 or -87, the exponential is zero or a denormal number.
+_exp_64 = _exponential_of(
+    np.float64, np.int64, 1023, 52, ROUND_64, LN2_64, -708, TERMS_64
+)
+_exp_32 = _exponential_of(
+    np.float32, np.int32, 127, 23, ROUND_32, LN2_32, -87, TERMS_32
+)
 
 
 @loop

@@ -75,8 +75,10 @@ class DistanceProfile(NamedTuple):
         return 0
 
 
-def distance_sums(steps: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Compute the weighted row sums of the distances on a sorted column, in O(n).
+def distance_states(
+    steps: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute weighted sums of the distances on a sorted column, in O(n).
 
     With W the sum of the weights before a value, a step adds step * W to the sum of the
     distances from the values before. Only products and sums of what is positive are
@@ -86,23 +88,19 @@ def distance_sums(steps: np.ndarray, weights: np.ndarray | None = None) -> np.nd
     ----------
     steps : ndarray of shape (n,)
         Distance of each value from the one before; the first one is not used.
-    weights : ndarray of shape (n_weights, n) or None, default=None
-        Weights of the columns, of any sign; None for one row of ones.
+    weights : ndarray of shape (n,)
+        Weights of the values, of any sign.
 
     Returns
     -------
-    sums : ndarray of shape (n_weights, n)
-        Sums of weight_j |x_i - x_j| over all j.
+    below, above : ndarray of shape (n,)
+        Sums of weight_j |x_i - x_j| over all values before and after.
     """
-    if weights is None:
-        weights = np.ones((1, len(steps)))
-    sums = np.zeros(weights.shape)
-    before = np.cumsum(weights[:, :-1], axis=1) * steps[1:]
-    np.cumsum(before, axis=1, out=sums[:, 1:])
+    below, above = np.zeros((2, len(steps)))
+    np.cumsum(steps[1:] * np.cumsum(weights[:-1]), out=below[1:])
     # Backwards, the step of a value is the one of the value after it.
-    after = np.cumsum(weights[:, :0:-1], axis=1) * steps[:0:-1]
-    sums[:, -2::-1] += np.cumsum(after, axis=1)
-    return sums
+    np.cumsum(steps[:0:-1] * np.cumsum(weights[:0:-1]), out=above[-2::-1])
+    return below, above
 
 
 def scan_sums(
@@ -127,13 +125,14 @@ def scan_sums(
     """
     if weights is None:
         weights = np.ones((1, len(steps)))
-    moments = np.zeros((len(weights), profile.degree + 1, len(steps)))
-    moments[:, 0] = weights
-    _add_moments(steps, profile, (weights, weights), (moments, moments))
     if profile.degree == 0:
-        moments *= profile.polynomial[0]
-        return moments[:, 0]
-    return np.einsum("q,wqn->wn", of_moments(profile), moments)
+        sums = weights.astype(np.float64)
+        for backwards in (False, True):
+            _scan(steps, profile.rate, weights, backwards, sums)
+        return np.multiply(sums, profile.polynomial[0], out=sums)
+    below, above = (_moments(steps, profile, weights, side) for side in (False, True))
+    below[:, 0] += weights
+    return np.einsum("q,wqn->wn", of_moments(profile), np.add(below, above, out=below))
 
 
 def scan_states(
@@ -159,34 +158,91 @@ def scan_states(
         itself. The moment q is the sum of weight_j t_j^q exp(-t_j) / q!.
     """
     weights = np.ones((1, len(steps))) if weights is None else weights[np.newaxis]
-    below, above = np.zeros((2, 1, profile.degree + 1, len(steps)))
-    _add_moments(steps, profile, (weights, weights), (below, above))
+    below, above = (_moments(steps, profile, weights, side) for side in (False, True))
     return below[0], above[0]
 
 
-def _add_moments(
-    steps: np.ndarray,
-    profile: Profile,
-    weights: tuple[np.ndarray, np.ndarray],
-    sums: tuple[np.ndarray, np.ndarray],
-) -> None:
-    """Add the moments of all values before each value, and of all values after it.
+def _moments(
+    steps: np.ndarray, profile: Profile, weights: np.ndarray, backwards: bool
+) -> np.ndarray:
+    """Return the moments of all values before each value, or after it if `backwards`.
 
-    Both `weights` are of shape (n_weights, n), and both `sums`, which may be one array,
-    of shape (n_weights, degree + 1, n).
+    The moment q is the sum of w_j t_j^q exp(-t_j) / q!. After a step s, it is a sum of
+    the moments r <= q times s^(q - r) exp(-s) / (q - r)!. The terms r < q are therefore
+    the weights of a scan for the moment q. All terms are positive if the weights are.
+    """
+    moments = np.zeros((len(weights), profile.degree + 1, len(steps)))
+    _scan(steps, profile.rate, weights, backwards, moments[:, 0])
+    if profile.degree == 0:
+        return moments
+    # The step to the next value, backwards to the previous one.
+    t = steps if backwards else np.append(steps[1:], np.inf)
+    with np.errstate(over="ignore"):
+        t = np.minimum(profile.rate * t, FAR)
+    own = moments[:, 0] + weights
+    moved = np.empty_like(own)
+    for q in range(1, profile.degree + 1):
+        np.multiply(own, t, out=moved)
+        moved /= q
+        for r in range(1, q):
+            moved += moments[:, r]
+            moved *= t
+            moved /= q - r
+        _scan(steps, profile.rate, moved, backwards, moments[:, q])
+    return moments
+
+
+def _scan(
+    steps: np.ndarray,
+    rate: float,
+    weights: np.ndarray,
+    backwards: bool,
+    sums: np.ndarray,
+) -> None:
+    """Add the sums of exponentials over all values before each value, or after it.
+
+    `weights` and `sums` are of shape (n_weights, n). In numpy, every call takes one
+    step in all blocks of values. A block has about as many values as there are blocks.
+    The sums over earlier blocks are computed first. Blocks also limit rounding errors
+    if neighbours are equally spaced, because at most sqrt(n) factors with the same
+    error are multiplied.
     """
     scans = compiled("sorted")
-    if scans is None:
-        _add_before(steps, profile, weights[0], sums[0])
-        # Backwards, the step of a value is the step of the next value.
-        steps = np.append(np.inf, steps[:0:-1])
-        _add_before(steps, profile, weights[1][:, ::-1], sums[1][..., ::-1])
+    if scans is not None:
+        steps, weights = ready(steps, np.float64), ready(weights, np.float64)
+        for row, out in zip(weights, sums, strict=True):
+            scans.scan_exponentials(steps, float(rate), row, backwards, out)
         return
-    scan = scans.scan_moments if profile.degree else scans.scan_exponentials
-    steps, rate = ready(steps, np.float64), float(profile.rate)
-    before, after = (ready(part, np.float64) for part in weights)
-    for rows in zip(before, after, *sums, strict=True):
-        scan(steps, rate, *rows)
+    if backwards:
+        steps, weights = np.append(np.inf, steps[:0:-1]), weights[:, ::-1]
+        sums = sums[:, ::-1]
+    moved, w = np.minimum(rate * _by_block(steps), FAR), _by_block(weights)
+    factors = np.exp(-moved)
+    totals = np.zeros(w.shape[1:])
+    for factor, row in zip(factors, w, strict=True):
+        totals *= factor
+        totals += row
+    # One exponential across a whole block is more accurate than a product of factors.
+    across = np.exp(-np.minimum(moved.sum(axis=0), FAR))
+    carried = np.zeros_like(totals)
+    for b in range(1, len(across)):
+        carried[:, b] = carried[:, b - 1] * across[b - 1] + totals[:, b - 1]
+    states = np.empty_like(w)
+    for state, factor, row in zip(states, factors, w, strict=True):
+        np.multiply(carried, factor, out=state)
+        np.add(state, row, out=carried)
+    sums += states.transpose(1, 2, 0).reshape(len(sums), -1)[:, : len(steps)]
+
+
+def _by_block(values: np.ndarray) -> np.ndarray:
+    """Arrange values with blocks along the last axis and steps along the first."""
+    n = values.shape[-1]
+    length = isqrt(n - 1) + 1
+    n_blocks = -(-n // length)
+    padded = np.zeros((*values.shape[:-1], n_blocks * length))
+    padded[..., :n] = values
+    padded = padded.reshape(*values.shape[:-1], n_blocks, length)
+    return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
 
 
 def complement_sums(
@@ -223,95 +279,27 @@ def complement_sums(
     np.negative(np.expm1(shares, out=shares), out=shares)
     shares[0] = 0
     keep = np.ones(len(steps)) if starts is None else 1.0 - starts
-    scans = compiled("sorted")
+    sums, scans = np.zeros(weights.shape), compiled("sorted")
     if scans is not None:
-        sums = np.zeros(weights.shape)
         for row, out in zip(ready(weights, np.float64), sums, strict=True):
             scans.scan_complements(shares, keep, row, out)
         return sums
     # Without steps, the sums are W. The sums of the gains (1 - exp(-step)) W are D.
     still = np.where(keep, 0.0, np.inf)
-    shares, steps, profile = shares * keep, steps + still, Profile(rate, ONE)
-    below, above = np.zeros((2, len(weights), 1, len(steps)))
-    _add_moments(still, profile, (weights, weights), (below, above))
-    below *= shares
-    above[..., :-1] *= shares[1:]
-    sums = below + above
-    _add_moments(steps, profile, (below[:, 0], above[:, 0]), (sums, sums))
-    return sums[:, 0]
-
-
-def shift_moments(
-    moments: np.ndarray, step: np.ndarray | float, factor: np.ndarray | float
-) -> None:
-    """Move the reference point of the moments of the distances, in place.
-
-    The moment q is the sum of w_j t_j^q exp(-t_j) / q!. After a step, with the factor
-    exp(-step), it is a sum over the moments up to q. All terms are positive if the
-    weights are positive.
-    """
-    for q in range(len(moments) - 1, 0, -1):
-        moved = moments[0] * step
-        moved /= q
-        for r in range(1, q):
-            moved += moments[r]
-            moved *= step
-            moved /= q - r
-        moments[q] += moved
-    for moment in moments:
-        moment *= factor
+    shares, steps = shares * keep, steps + still
+    for backwards in (False, True):
+        gains = np.zeros(weights.shape)
+        _scan(still, rate, weights, backwards, gains)
+        gains *= np.append(shares[1:], 0) if backwards else shares
+        sums += gains
+        _scan(steps, rate, gains, backwards, sums)
+    return sums
 
 
 def of_moments(profile: Profile) -> np.ndarray:
     """Return the weights of the moments in the sum of the kernel."""
     weights = [c * factorial(q) for q, c in enumerate(profile.polynomial)]
     return np.array(weights, dtype=np.float64)
-
-
-def _add_before(
-    steps: np.ndarray, profile: Profile, weights: np.ndarray, sums: np.ndarray
-) -> None:
-    """Add the moments of all values before each value in numpy, like `_add_moments`.
-
-    Every call of numpy takes one step in all blocks of values. A block has about as
-    many values as there are blocks. The sums over earlier blocks are computed first.
-    Blocks also limit rounding errors if neighbours are equally spaced, because at most
-    sqrt(n) factors with the same error are multiplied.
-    """
-    moved = np.minimum(profile.rate * _by_block(steps), FAR)
-    factors = decay(moved, -1.0, np.empty_like(moved))
-    w = _by_block(weights)
-    moments = np.zeros((profile.degree + 1, *w.shape[1:]))
-    for i in range(len(w)):
-        shift_moments(moments, moved[i], factors[i])
-        moments[0] += w[i]
-    ends = np.moveaxis(moments, -1, 0).copy()
-    carried = np.zeros(ends.shape[1:])
-    # One exponential across a whole block is more accurate than a product of factors.
-    across = np.minimum(moved[1:].sum(axis=0), FAR)
-    for b, end in enumerate(ends):
-        moments[..., b] = carried
-        shift_moments(carried, moved[0, b], factors[0, b])
-        shift_moments(carried, across[b], np.exp(-across[b]))
-        carried += end
-    states = np.empty((len(w), *moments.shape))
-    for i in range(len(w)):
-        shift_moments(moments, moved[i], factors[i])
-        states[i] = moments
-        moments[0] += w[i]
-    found = states.transpose(2, 1, 3, 0).reshape(*sums.shape[:2], -1)
-    sums += found[..., : len(steps)]
-
-
-def _by_block(values: np.ndarray) -> np.ndarray:
-    """Arrange values with blocks along the last axis and steps along the first."""
-    n = values.shape[-1]
-    length = isqrt(n - 1) + 1
-    n_blocks = -(-n // length)
-    padded = np.zeros((*values.shape[:-1], n_blocks * length))
-    padded[..., :n] = values
-    padded = padded.reshape(*values.shape[:-1], n_blocks, length)
-    return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
 
 
 # Number of rows in a block of which all pairs are computed.
@@ -353,25 +341,13 @@ def product_sums(
     scans = compiled("sorted")
     if weights is None:
         weights = np.ones(len(x))
-    if scans is None:
-        return _product_by_levels(x, y, x_rate, y_rate, (x_wide, y_wide), weights)
-    sums = np.empty(len(x))
-    x, y, weights = (ready(values, np.float64) for values in (x, y, weights))
-    rates = float(x_rate), float(y_rate)
-    scans.product_sums(x, y, *rates, bool(x_wide), bool(y_wide), weights, sums)
-    return sums
-
-
-def _product_by_levels(
-    x: np.ndarray,
-    y: np.ndarray,
-    x_rate: float,
-    y_rate: float,
-    wide: tuple[bool, bool],
-    weights: np.ndarray,
-) -> np.ndarray:
-    """Compute the row sums in numpy, all blocks of a level at once."""
-    x_wide, y_wide = wide
+    if scans is not None:
+        sums, order = np.empty(len(x)), np.argsort(y)
+        x, y, weights = (ready(values, np.float64) for values in (x, y, weights))
+        kernels = float(x_rate), float(y_rate), bool(x_wide), bool(y_wide)
+        scans.product_sums(x, y, order, kernels, weights, sums)
+        return sums
+    # In numpy, all blocks of a level at once.
     n, size = len(x), LEAF
     while size < n:
         size *= 2
@@ -476,16 +452,13 @@ class Runs(NamedTuple):
         states : ndarray of shape (2, n_moments, n_runs)
             Zero where there is no value below or above.
         """
-        n_values = below.shape[1]
-        states = np.zeros((2, len(below), len(self.n_below)))
-        for state, values, at in zip(
-            states, (below, above), (self.n_below - 1, self.n_below), strict=True
-        ):
-            there = (at >= 0) & (at < n_values)
-            at = at[there]
-            state[0, there] = (values[0] + own)[at]
-            state[1:, there] = values[1:, at]
-        return states
+        states, own = [], np.broadcast_to(own, below.shape[1:])
+        for values, at in ((below, self.n_below - 1), (above, self.n_below)):
+            state = values.take(at, axis=1, mode="clip")
+            state[0] += own.take(at, mode="clip")
+            state[:, (at < 0) | (at == len(own))] = 0
+            states.append(state)
+        return np.stack(states)
 
     def spread(self, of_runs: np.ndarray) -> np.ndarray:
         """Repeat the number of each run for all points of the run."""
@@ -546,7 +519,7 @@ def run_sums(
 
 
 # Moments that are kept at a time, if sums over groups are computed in numpy.
-MOST_NUMBERS = 2**21
+MOST_NUMBERS = 2**18
 
 
 def group_sums_below(
@@ -571,17 +544,15 @@ def group_sums_below(
         Sums over pairs with value i in the first group and value j in the second.
     """
     sums, combine = np.zeros((n_groups, n_groups)), of_moments(profile)
-    scans = compiled("sorted")
+    scans, steps = compiled("sorted"), np.diff(values, prepend=-np.inf)
     if scans is not None:
-        values, groups = ready(values, np.float64), ready(groups, np.int64)
-        scans.group_sums_below(values, groups, float(profile.rate), combine, sums)
+        where = ready(steps, np.float64), ready(groups, np.int64)
+        scans.group_sums_below(*where, float(profile.rate), combine, sums)
         return sums
-    steps = np.diff(values, prepend=-np.inf)
     at_once = max(1, MOST_NUMBERS // (len(combine) * len(values)))
     for start in range(0, n_groups, at_once):
         some = np.arange(start, min(start + at_once, n_groups))[:, np.newaxis]
-        moments = np.zeros((len(some), len(combine), len(values)))
-        _add_before(steps, profile, (groups == some).astype(np.float64), moments)
+        moments = _moments(steps, profile, (groups == some).astype(np.float64), False)
         for g, row in enumerate(np.einsum("q,wqn->wn", combine, moments), start):
             sums[:, g] = np.bincount(groups, row, n_groups)
     return sums

@@ -26,14 +26,17 @@ MAX_SQUARES = {np.dtype(np.float64): 12, np.dtype(np.float32): 3}
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 
-def chains_of(rates: Sequence[float], dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+@lru_cache(maxsize=64)
+def chains_of(
+    rates: tuple[float, ...], dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the chains of rates, in which each rate doubles the previous rate.
 
     The rates of a chain may be in any order, and other rates may be between them.
 
     Parameters
     ----------
-    rates : sequence of float
+    rates : tuple of float
         Rates, zero or negative.
     dtype : numpy dtype
         Type of the exponentials.
@@ -47,13 +50,6 @@ def chains_of(rates: Sequence[float], dtype: np.dtype) -> tuple[np.ndarray, np.n
         1 if the rate is twice the previous rate, 2 if it is four times the previous
         rate, and 0 for a new exponential.
     """
-    return _chains_of(tuple(rates), np.dtype(dtype))
-
-
-@lru_cache(maxsize=64)
-def _chains_of(
-    rates: tuple[float, ...], dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray]:
     left = sorted(range(len(rates)), key=lambda k: (-rates[k], k))
     order: list[int] = []
     squares: list[int] = []
@@ -97,10 +93,10 @@ def _in_chains(
     kinds = np.array([KINDS[kind] for kind, _ in kernels], dtype=np.int64)
     scales = np.array([scale for _, scale in kernels], dtype=dtype)
     chained, others = np.flatnonzero(kinds != IMQ), np.flatnonzero(kinds == IMQ)
-    order, squares = chains_of(
-        [s if kind == "decay" else -(s**-2.0) for kind, s in kernels if kind != "imq"],
-        dtype,
+    rates = (
+        s if kind == "decay" else -(s**-2.0) for kind, s in kernels if kind != "imq"
     )
+    order, squares = chains_of(tuple(rates), dtype)
     order = np.append(chained[order], others)
     squares = np.append(squares, np.zeros_like(others))
     return order, kinds[order], scales[order], squares
@@ -206,7 +202,7 @@ def decay_values(
 
     You may change an array after its index is yielded. All arrays may be one array.
     """
-    order, squares = chains_of(rates, x.dtype)
+    order, squares = chains_of(tuple(rates), x.dtype)
     kept: np.ndarray | None = None
     continues = np.append(squares, 0)[1:]
     for k, n_squares, more in zip(order, squares, continues, strict=True):
@@ -292,9 +288,8 @@ def waves(
     largest = max(angles.max(initial=0), -angles.min(initial=0))
     loops = compiled("tiles")
     double = _double if loops is None else loops.double
-    for k, n_doublings in zip(
-        *chains_of([-float(factor) for factor in factors], out.dtype), strict=True
-    ):
+    chains = chains_of(tuple(-float(factor) for factor in factors), out.dtype)
+    for k, n_doublings in zip(*chains, strict=True):
         for _ in range(n_doublings):
             double(amplitude, out)
         if not n_doublings:

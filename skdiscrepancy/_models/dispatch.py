@@ -882,7 +882,7 @@ def copyable(model: Any) -> Any:
     return stats.norm(float(model.mu), float(model.sigma))
 
 
-def continuous_score(model: Any) -> ModelScore:
+def continuous_score(model: Any) -> ScoreFunction:
     """Return the gradient of a distribution of the new style, as scipy.stats.Normal.
 
     In closed form for the normal distribution, by differences for the others.
@@ -897,8 +897,7 @@ def continuous_score(model: Any) -> ModelScore:
             "such a distribution can lose their parameters in scipy. Pass a frozen "
             "distribution, as in scipy.stats.norm(loc, scale)."
         )
-    density = partial(column_log_density, model)
-    return ModelScore(partial(difference_gradients, density), 1)
+    return score_function(model, finite_differences=True)
 
 
 for _kind in NEW_STYLE:
@@ -960,7 +959,18 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
         return model.resample(n, seed=generator).T
     [seed] = draw_seeds(generator, 1)
     try:
-        return _draw_seeded(model, n, seed)
+        if hasattr(model, "rvs"):
+            return np.reshape(model.rvs(size=n, random_state=seed), (n, -1))
+        options: dict[str, Any] = {}
+        seeded, names = model, inspect.signature(model.sample).parameters
+        if "random_state" in names:
+            options["random_state"] = seed
+        elif "rng" in names:
+            options["rng"] = np.random.default_rng(seed)
+        elif "random_state" in getattr(model, "get_params", dict)():
+            # We set the seed in a copy, because the model belongs to the caller.
+            seeded = copy.copy(model).set_params(random_state=seed)
+        draws = seeded.sample(n, **options)
     except NotImplementedError as error:
         reason = f": {error}" if str(error) else "."
         raise TypeError(
@@ -971,21 +981,5 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
         raise ValueError(
             f"model == {model!r} cannot be drawn from {n} times: {error}"
         ) from error
-
-
-def _draw_seeded(model: Any, n: int, seed: int) -> np.ndarray:
-    """Draw rows by the method `rvs` or `sample` of a model."""
-    if hasattr(model, "rvs"):
-        return np.reshape(model.rvs(size=n, random_state=seed), (n, -1))
-    options: dict[str, Any] = {}
-    names = inspect.signature(model.sample).parameters
-    if "random_state" in names:
-        options["random_state"] = seed
-    elif "rng" in names:
-        options["rng"] = np.random.default_rng(seed)
-    elif "random_state" in getattr(model, "get_params", dict)():
-        # We set the seed in a copy, because the model belongs to the caller.
-        model = copy.copy(model).set_params(random_state=seed)
-    draws = model.sample(n, **options)
     draws = np.asarray(draws[0] if isinstance(draws, tuple) else draws)
     return draws[:, np.newaxis] if draws.ndim == 1 else draws

@@ -16,7 +16,6 @@ the linear alternative "nonlinear-3" in benchmarks/conditional.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,9 +123,8 @@ def negative_log_likelihood(
     K = gaussian_covariance(Z, Z, scales)
     values, vectors = eigenpairs(K)
     projected = vectors.T @ F
-    value, inverse, variances, by_ratio = _profile(
-        values, np.square(projected), ratios, n
-    )
+    squares = np.square(projected)
+    value, inverse, variances, by_ratio = _profile(values, squares, ratios, n)
     solved = vectors @ (projected * inverse)
     # The derivative of the likelihood by the entries of K.
     weights = (vectors * inverse.sum(axis=1)) @ vectors.T
@@ -171,22 +169,6 @@ def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndar
     The columns of Z have unit standard deviation, and the targets a mean of zero. A
     long length scale means that a column has no effect. The noise ratio of a target is
     the variance of its noise, relative to the variance of its function.
-    """
-    p, m = Z.shape[1], F.shape[1]
-    best = minimize(
-        negative_log_likelihood,
-        _start(Z, F),
-        args=(Z, F),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[SCALE_BOUNDS] * p + [RATIO_BOUNDS] * m,
-        options={"maxiter": MAX_STEPS},
-    ).x
-    return np.exp(best[:p]), np.exp(best[p:])
-
-
-def _start(Z: np.ndarray, F: np.ndarray) -> np.ndarray:
-    """Return the most likely of several starts.
 
     A function of one column among many is often lost from a start with equal length
     scales, so each column is also tried alone, unless there are very many.
@@ -202,7 +184,16 @@ def _start(Z: np.ndarray, F: np.ndarray) -> np.ndarray:
     starts = [np.append(np.clip(trial, *SCALE_BOUNDS), ratios) for trial in trials]
     rows = slice(None, TRIAL_ROWS)
     values = [negative_log_likelihood(s, Z[rows], F[rows])[0] for s in starts]
-    return starts[int(np.argmin(values))]
+    best = minimize(
+        negative_log_likelihood,
+        starts[int(np.argmin(values))],
+        args=(Z, F),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[SCALE_BOUNDS] * p + [RATIO_BOUNDS] * m,
+        options={"maxiter": MAX_STEPS},
+    ).x
+    return np.exp(best[:p]), np.exp(best[p:])
 
 
 # Length scales are chosen from at most this many rows.
@@ -217,8 +208,7 @@ MAX_FIT_TARGETS = 8
 ROUNDING = 1e-10
 
 
-@dataclass(frozen=True)
-class Smoother:
+class Smoother(NamedTuple):
     """The eigenvectors of a covariance of rows, and its eigenvalues.
 
     Attributes
@@ -246,23 +236,19 @@ class Smoother:
         best = minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds)
         return np.exp(best.x)
 
-    def _shrinkage(self, ratios: np.ndarray) -> np.ndarray:
-        return self.values[:, np.newaxis] / (self.values[:, np.newaxis] + ratios)
-
-    def residuals(self, F: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-        """Return the targets minus the predictions from all rows."""
-        return F - self.vectors @ (self._shrinkage(ratios) * (self.vectors.T @ F))
-
-    def held_out(self, F: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-        """Return the targets minus the predictions from all other rows.
+    def residuals(
+        self, F: np.ndarray, ratios: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the targets minus the predictions from all rows, and from all others.
 
         A fit without row i, with the same covariance and noise, has the residual
         r_i / (1 - h_ii) at row i, where h_ii is the derivative of the prediction by its
         own target.
         """
-        leverages = np.square(self.vectors) @ self._shrinkage(ratios)
-        free = np.maximum(1 - leverages, np.finfo(float).eps)
-        return self.residuals(F, ratios) / free
+        shrinkage = self.values[:, np.newaxis] / (self.values[:, np.newaxis] + ratios)
+        residuals = F - self.vectors @ (shrinkage * (self.vectors.T @ F))
+        free = 1 - np.square(self.vectors) @ shrinkage
+        return residuals, residuals / np.maximum(free, np.finfo(float).eps)
 
 
 def smoother_of(Z: np.ndarray, scales: np.ndarray, landmarks: np.ndarray) -> Smoother:
@@ -283,34 +269,6 @@ def smoother_of(Z: np.ndarray, scales: np.ndarray, landmarks: np.ndarray) -> Smo
     kept = values > ROUNDING * values[-1]
     vectors = features @ (rotation[:, kept] / np.sqrt(values[kept]))
     return Smoother(vectors, values[kept])
-
-
-def fit_gaussian_process(
-    Z: np.ndarray, F: np.ndarray, generator: np.random.RandomState
-) -> tuple[Smoother, np.ndarray, np.ndarray]:
-    """Fit a Gaussian process to several targets, which share the length scales.
-
-    Time is O(n^3) up to 1000 rows and linear in n above. Then the length scales come
-    from 500 random rows, and the covariance from its values at 500 rows.
-
-    The columns of Z have unit standard deviation, the targets a mean of zero. Returns
-    the smoother, the noise ratio of each target, and the length scales, which are
-    chosen for the first targets.
-    """
-    n = len(Z)
-    order = np.sort(generator.permutation(n)[:MAX_FIT_ROWS])
-    targets = F[order, :MAX_FIT_TARGETS]
-    targets = targets - targets.mean(axis=0)
-    sizes = np.sqrt(np.square(targets).mean(axis=0))
-    varies = sizes > 0
-    scales = np.ones(Z.shape[1])
-    if varies.any():
-        scales, _ = choose_parameters(Z[order], targets[:, varies] / sizes[varies])
-    landmarks = np.arange(n)
-    if n > MAX_EXACT_ROWS:
-        landmarks = np.sort(generator.permutation(n)[:N_LANDMARKS])
-    smoother = smoother_of(Z, scales, landmarks)
-    return smoother, smoother.noise_ratios(F), scales
 
 
 class Residuals(NamedTuple):
@@ -346,15 +304,32 @@ def residuals_of(
     same shape, so such rows must have little weight in products of residuals. These
     weighted residuals are the residuals of the fit to all rows.
 
-    Z may have no columns, and F may have none. None as regressor is a Gaussian process.
+    The time of a Gaussian process is O(n^3) up to 1000 rows and linear in n above. Then
+    the length scales come from 500 random rows, and the covariance from its values at
+    500 rows. The length scales are chosen for the first targets, and all targets share
+    them.
+
+    The columns of Z have unit standard deviation, the targets a mean of zero. Z may
+    have no columns, and F may have none. None as regressor is a Gaussian process.
     """
     if not Z.shape[1] or not F.shape[1]:
         return Residuals(F, 0.0)
     covariance = None
     if regressor is None:
-        smoother, ratios, _ = fit_gaussian_process(Z, F, generator)
-        values = smoother.residuals(F, ratios)
-        held_out = smoother.held_out(F, ratios)
+        n = len(Z)
+        rows = np.sort(generator.permutation(n)[:MAX_FIT_ROWS])
+        targets = F[rows, :MAX_FIT_TARGETS]
+        targets = targets - targets.mean(axis=0)
+        sizes = np.sqrt(np.square(targets).mean(axis=0))
+        scales, varies = np.ones(Z.shape[1]), sizes > 0
+        if varies.any():
+            scales, _ = choose_parameters(Z[rows], targets[:, varies] / sizes[varies])
+        landmarks = np.arange(n)
+        if n > MAX_EXACT_ROWS:
+            landmarks = np.sort(generator.permutation(n)[:N_LANDMARKS])
+        smoother = smoother_of(Z, scales, landmarks)
+        ratios = smoother.noise_ratios(F)
+        values, held_out = smoother.residuals(F, ratios)
         sizes = np.square(values).sum(axis=0)
         if sizes.sum() > 0:
             # The residuals of target j are (I - H_j) e, H_j = U diag(e / (e + t_j)) U'.

@@ -206,6 +206,23 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
+    def features(self, A: np.ndarray) -> np.ndarray | None:
+        """Compute the vectors whose inner products are the kernel, if there are few.
+
+        With them, complete statistics take linear time.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows, n_features)
+            Block of rows.
+
+        Returns
+        -------
+        F : ndarray of shape (n_rows, n_components) or None
+            None if the kernel has no such vectors.
+        """
+        return None
+
     def check_params(self) -> None:
         """Refuse parameters that the kernel cannot be evaluated with.
 
@@ -331,23 +348,6 @@ class RowKernel(Kernel):
             Values of the kernel.
         """
 
-    def features(self, A: np.ndarray) -> np.ndarray | None:
-        """Compute the vectors whose inner products are the kernel, if there are few.
-
-        With them, complete statistics take linear time.
-
-        Parameters
-        ----------
-        A : ndarray of shape (n_rows, n_features)
-            Block of rows.
-
-        Returns
-        -------
-        F : ndarray of shape (n_rows, n_components) or None
-            None if the kernel has no such vectors.
-        """
-        return None
-
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
         """Compute the Gram matrix.
 
@@ -461,9 +461,10 @@ class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
     _operation = staticmethod(operator.add)
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
-        parts = [k for k in (self.first, self.second) if isinstance(k, RowKernel)]
-        found = [F for part in parts if (F := part.features(A)) is not None]
-        return np.concatenate(found, axis=1) if len(found) == 2 else None
+        first, second = self.first.features(A), self.second.features(A)
+        if first is None or second is None:
+            return None
+        return np.concatenate((first, second), axis=1)
 
 
 class ProductKernel(CombinedKernel):  # numpydoc ignore=PR02
@@ -605,8 +606,6 @@ class ColumnKernel(RowKernel):
         return self.kernel.pairs(self.take(A), self.take(B))
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
-        if not isinstance(self.kernel, RowKernel):
-            return None
         return self.kernel.features(self.take(A))
 
     def members(self) -> list[Kernel]:
@@ -1061,8 +1060,21 @@ class FunctionKernel(RowKernel):
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         shape, same = (A.shape[0], B.shape[0]), B is A
+        params = dict(self.params or {})
         try:
-            K = self._call(A, B)
+            if isinstance(self.function, str):
+                if not issparse(A):
+                    # Some functions of scikit-learn do not take read-only arrays.
+                    A, B = (np.require(block, requirements="W") for block in (A, B))
+                return pairwise_kernels(A, B, metric=self.function, **params)
+            A, B = read_only(A, B)
+            try:
+                K = self.function(A, B, **params)
+            except ValueError as error:
+                # Compiled functions may not read arrays that are read-only.
+                if "buffer source array is read-only" not in str(error):
+                    raise
+                K = self.function(A.copy(), B.copy(), **params)
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             if isinstance(self.function, str):
@@ -1075,24 +1087,7 @@ class FunctionKernel(RowKernel):
                 f"and {shape[1]} rows: {error}. It must take two blocks of rows and "
                 f"return their Gram matrix. {self._single_rows}"
             ) from error
-        return K if isinstance(self.function, str) else self._checked(K, shape, same)
-
-    def _call(self, A: Any, B: Any) -> Any:
-        """Return what the function gives for two blocks of rows."""
-        params = dict(self.params or {})
-        if isinstance(self.function, str):
-            if not issparse(A):
-                # Some functions of scikit-learn do not take arrays that are read-only.
-                A, B = (np.require(block, requirements="W") for block in (A, B))
-            return pairwise_kernels(A, B, metric=self.function, **params)
-        A, B = read_only(A, B)
-        try:
-            return self.function(A, B, **params)
-        except ValueError as error:
-            # Compiled functions may not read arrays that are read-only.
-            if "buffer source array is read-only" not in str(error):
-                raise
-            return self.function(A.copy(), B.copy(), **params)
+        return self._checked(K, shape, same)
 
     @property
     def _name(self) -> str:
@@ -1475,7 +1470,10 @@ class FeatureKernel(VectorKernel):
         everything = rows.take(slice(0, len(rows)))
         if len(samples) > 1 and not rows.sparse:
             # Which rows a Nystroem approximation draws must not depend on the sample.
-            everything = everything[_order(everything)]
+            everything = np.ascontiguousarray(everything)
+            row = np.dtype((np.void, everything.itemsize * everything.shape[1]))
+            keys = everything.view(row).ravel()
+            everything = everything[np.argsort(keys, kind="stable")]
         kernel.transformer_ = _run(clone(self.transformer), "fit", everything)
         return kernel
 
@@ -1559,10 +1557,3 @@ def _run(transformer: Any, method: str, A: Any) -> Any:
             f"transformer == {shown(transformer)}, must be able to {method} "
             f"{A.shape[0]} rows of {A.shape[1]} numbers: {error}"
         ) from error
-
-
-def _order(rows: np.ndarray) -> np.ndarray:
-    """Return an order of rows that depends on the set of rows only."""
-    rows = np.ascontiguousarray(rows)
-    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
-    return np.argsort(keys.ravel(), kind="stable")

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
@@ -67,6 +67,10 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
 }
 
 
+# Kernels of this package, and of scikit-learn.
+KINDS = (Kernel, GaussianProcessKernel)
+
+
 def check_kernel(
     kernel: Any, name: str = "kernel", names: Iterable[str] = tuple(KERNELS)
 ) -> list[KernelLike]:
@@ -110,20 +114,22 @@ def check_kernel(
     items = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
     if not items:
         raise ValueError(f"{name} == {kernel!r}, must hold at least one kernel.")
-    return [_check_one(item, name, list(names)) for item in items]
+    kernels: list[KernelLike] = []
+    for item in items:
+        named = isinstance(item, str) and item in KERNELS and item in names
+        other = callable(item) and not isinstance(item, (type, *KINDS))
+        checked = KERNELS[item]() if named else FunctionKernel(item) if other else item
+        if not isinstance(checked, KINDS):
+            _refuse(item, name, names)
+        if isinstance(checked, Kernel) and not named:
+            checked.check_params()
+        kernels.append(checked)
+    return kernels
 
 
-def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
-    """Return one kernel of a parameter."""
+def _refuse(item: Any, name: str, names: Iterable[str]) -> NoReturn:
+    """Say what is wrong with a value that is not a kernel."""
     text = isinstance(item, str)
-    if text and item in KERNELS and item in names:
-        return KERNELS[item]()
-    if callable(item) and not isinstance(item, (type, Kernel, GaussianProcessKernel)):
-        item = FunctionKernel(item)
-    if isinstance(item, Kernel):
-        item.check_params()
-    if isinstance(item, (Kernel, GaussianProcessKernel)):
-        return item
     if text and item == "precomputed":
         raise ValueError(
             f"{name} == 'precomputed', must be an object: pass {name}="
@@ -270,23 +276,19 @@ def kernel_columns(kernels: Sequence[Any]) -> dict[str, Any]:
         `target_kernel` and `target_bandwidth`; for more variables `kernel` and a
         bandwidth for each variable, `bandwidth_0` and so on.
     """
-    if kernels and isinstance(kernels[0], tuple) and len(kernels[0]) > 2:
-        names = [list(dict.fromkeys(map(kernel_name, item))) for item in kernels]
-        widths = np.array([list(map(kernel_bandwidth, item)) for item in kernels])
+    if not (kernels and isinstance(kernels[0], tuple)):
         return {
-            "kernel": [", ".join(item) for item in names],
-            **{f"bandwidth_{i}": column for i, column in enumerate(widths.T)},
+            "kernel": [kernel_name(kernel) for kernel in kernels],
+            "bandwidth": np.array([kernel_bandwidth(kernel) for kernel in kernels]),
         }
-    if kernels and isinstance(kernels[0], tuple):
-        on_x, on_y = zip(*kernels, strict=True)
-        of_target = kernel_columns(on_y)
-        return {
-            **kernel_columns(on_x),
-            **{f"target_{key}": values for key, values in of_target.items()},
-        }
+    on_x, *others = (kernel_columns(column) for column in zip(*kernels, strict=True))
+    if len(others) == 1:
+        return on_x | {f"target_{key}": values for key, values in others[0].items()}
+    each = [on_x, *others]
+    names = zip(*(columns["kernel"] for columns in each), strict=True)
     return {
-        "kernel": [kernel_name(kernel) for kernel in kernels],
-        "bandwidth": np.array([kernel_bandwidth(kernel) for kernel in kernels]),
+        "kernel": [", ".join(dict.fromkeys(item)) for item in names],
+        **{f"bandwidth_{i}": columns["bandwidth"] for i, columns in enumerate(each)},
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Hashable
-from math import ceil, factorial, log2, sqrt
+from math import ceil, log2, sqrt
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
@@ -93,6 +93,8 @@ class RadialKernel(Kernel):
     metric: Any = None
     # Whether `evaluate` and `evaluate_derivatives` take squared distances.
     on_squared = False
+    # Order of the Minkowski distance without a metric.
+    _order = 2
 
     def __init__(self, *, bandwidth: Any = None, metric: Any = None):
         self.bandwidth = bandwidth
@@ -101,7 +103,7 @@ class RadialKernel(Kernel):
     @property
     def norm(self) -> Any:
         """Order of the Minkowski distance, None if the kernel has a `metric`."""
-        return 2 if self.metric is None else None
+        return self._order if self.metric is None else None
 
     @property
     def takes_sparse(self) -> bool:
@@ -331,7 +333,7 @@ class RadialKernel(Kernel):
         """Return the kernel of all pairs of rows, or of rows with the same position."""
         with np.errstate(all="ignore"):
             distances = aligned_distances if aligned else block_distances
-            found = distances(A, B, order_or_metric(self))
+            found = distances(A, B, self.metric or self.norm)
             distance = found.read(squared=self.on_squared)
             return self.evaluate(distance, distance)
 
@@ -353,11 +355,6 @@ class RadialKernel(Kernel):
             )
         with np.errstate(over="ignore", under="ignore"):
             return distance**2 if self.on_squared else distance
-
-
-def order_or_metric(kernel: RadialKernel) -> Any:
-    """Return the metric of a kernel, or the order of its Minkowski distance."""
-    return kernel.norm if kernel.metric is None else kernel.metric
 
 
 def warn_if_indefinite(kernels: list[KernelLike], n_features: int) -> None:
@@ -501,10 +498,7 @@ class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
     0.3679
     """
 
-    @property
-    def norm(self) -> Any:
-        """Order of the Minkowski distance, None if the kernel has a `metric`."""
-        return 1 if self.metric is None else None
+    _order = 1
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         return _decay(distance, inverse_power(-1, self.bandwidth, 1), out)
@@ -721,16 +715,10 @@ def matern_polynomial(nu: float) -> np.ndarray:
 
     The kernel is this polynomial times exp(-t). The lowest coefficient comes first.
     """
-    q = round(nu - 0.5)
-    return np.array(
-        [
-            2.0**j
-            * factorial(q)
-            * factorial(2 * q - j)
-            / (factorial(2 * q) * factorial(q - j) * factorial(j))
-            for j in range(q + 1)
-        ]
-    )
+    q, coefficients = round(nu - 0.5), [1.0]
+    for j in range(q):
+        coefficients.append(coefficients[-1] * 2 * (q - j) / ((2 * q - j) * (j + 1)))
+    return np.array(coefficients)
 
 
 def _scale(distance: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
