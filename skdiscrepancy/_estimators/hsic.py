@@ -364,7 +364,9 @@ class HSICEstimator(BaseDiscrepancy):
         design = settings.design
         X, y, weights = self._weighted(samples, sample_weight, settings)
         X, y = self._validate_fitted(X, y, settings)
-        pair = None if self.n_components is None else self._pair(X, y)
+        pair = None
+        if self.n_components is not None:
+            pair = self._pair(X, y, weights=weights)
         if pair is not None:
             scales = self.normalize or settings.errors
             statistics = dependence_of_features(
@@ -472,7 +474,9 @@ class HSICEstimator(BaseDiscrepancy):
         pair = self._pair(X, y, step)
         return None if pair is None else feature_window_test(pair, options, length)
 
-    def _pair(self, X: Any, y: Any, step: int | None = None) -> FeaturePair | None:
+    def _pair(
+        self, X: Any, y: Any, step: int | None = None, weights: Any = None
+    ) -> FeaturePair | None:
         """Return the features of both sides, None if all kernels have exact ones."""
         maps = self._features((self.kernels_, [X]), (self.target_kernels_, [y]))
         is_lazy = isinstance(X, LazyRows)
@@ -481,7 +485,7 @@ class HSICEstimator(BaseDiscrepancy):
             return None
         blocks = paired_blocks(X, y, step=step, run=self._run)
         some = (X.some, y.some) if is_lazy else None
-        return FeaturePair(maps, blocks, self.feature_seed_, some)
+        return FeaturePair(maps, blocks, self.feature_seed_, some, weights)
 
     def _test_of_grams(
         self, X: Any, y: Any, design: Design, options: Options
@@ -544,11 +548,6 @@ class HSICEstimator(BaseDiscrepancy):
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
     def _refuse_weights(self, samples: list[Any], name: str) -> None:
-        if self.n_components is not None:
-            raise ValueError(
-                f"n_components == {self.n_components}, must be None with {name}, "
-                "because only exact kernels weight the rows of HSIC."
-            )
         of_y = getattr(self, "target_kernels_", [])
         refuse_balanced(of_y, NO_BALANCE.format(name), "target_kernel")
         check_consistent_length(*samples)
