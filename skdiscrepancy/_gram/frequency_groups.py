@@ -232,10 +232,14 @@ class FeaturePair:
             end_if_stopped()
             strip = slice(start, start + STRIP)
             (x, y), index = given.block, given.positions[strip]
-            w = self.weights[index] if np.ndim(self.weights) else self.weights
+            w = self.weights_of(index)
             for g in range(self.n_groups):
                 A = self.x.features(g, x[strip], index)
                 yield g, A, self.y.features(g, y[strip], index), index, w
+
+    def weights_of(self, index: np.ndarray) -> Any:
+        """Return the weights of some rows, one number if all rows have it."""
+        return self.weights[index] if np.ndim(self.weights) else self.weights
 
     def sums(self, powers: Sequence[int] = (0,)) -> list[Any]:
         """Return sums over all rows, for each group and power, in one pass.
@@ -259,17 +263,17 @@ class FeaturePair:
         return totals
 
     def variances(
-        self, forms: list[Any], powers: Sequence[int], means: np.ndarray
+        self, forms: Sequence[Any], powers: Sequence[int], means: np.ndarray
     ) -> np.ndarray:
         """Return the weighted variances over rows of a bilinear function of features.
 
-        The function of a kernel on x and a kernel on y is the sum over all groups and
-        powers of (1 - 2 w)^power a' M b, where w is the weight of the row, and a and b
-        are the features of both kernels, with a one after them.
+        The function of a kernel on x and a kernel on y is the mean over groups of sums
+        over powers of (1 - 2 w)^power a' M b. There w is the weight of the row, and a
+        and b are the features of both kernels, with a one after them.
 
         Parameters
         ----------
-        forms : list of lists of ndarray of shape (n_x, n_y)
+        forms : sequence of lists of ndarray of shape (n_x, n_y)
             The matrices M for each group and power. After the lines of all kernels come
             the ones of all kernels.
         powers : sequence of int
@@ -286,7 +290,7 @@ class FeaturePair:
         return self.blocks.sum(work)
 
     def _squares(
-        self, forms: list[Any], powers: Sequence[int], means: Any, given: PieceRows
+        self, forms: Sequence[Any], powers: Sequence[int], means: Any, given: PieceRows
     ) -> np.ndarray:
         x, y, squares = self.x, self.y, np.zeros_like(means)
         for g, A, B, index, w in self.strips(given):
@@ -298,7 +302,7 @@ class FeaturePair:
             order = np.insert(np.arange(len(A)), ends, len(A) + every)
             A = np.insert(A, ends, 1.0, axis=0)
             both = [
-                (M[order], A * (1 - 2 * w) ** power)
+                (M[order] / self.n_groups, A * (1 - 2 * w) ** power)
                 for M, power in zip(forms[g], powers, strict=True)
             ]
             bounds = pairwise([0, *(ends + 1 + every)])

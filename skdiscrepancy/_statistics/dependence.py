@@ -55,8 +55,10 @@ class Norms(NamedTuple):
     four: float
 
     @classmethod
-    def of(cls, weights: np.ndarray) -> Norms:
-        """Compute the sums for weights that sum to one."""
+    def of(cls, weights: Any, n: int) -> Norms:
+        """Compute the sums for weights of n rows that sum to one, or one weight."""
+        if not np.ndim(weights):
+            return cls(*np.cumprod(1 - np.arange(1, 4) / n).tolist())
         found, sums, factor = [], np.cumsum(weights), 1.0
         for size in (2, 3, 4):
             # Each row with the tuples of the rows before it.
@@ -64,6 +66,27 @@ class Norms(NamedTuple):
             factor *= size
             found.append(factor * float(sums[-1]) if len(sums) else 0.0)
         return cls(*found)
+
+    @classmethod
+    def checked(cls, weights: Any, n: int, itemsize: int = 8) -> Norms:
+        """Return the sums for a U-statistic of values of some bytes."""
+        if n < 4:
+            raise ValueError(f"n_samples == {n}, must be >= 4 for the unbiased HSIC.")
+        norms = cls.of(weights, n)
+        if norms.four < LEAST_NORMS[itemsize]:
+            raise ValueError(
+                "sample_weight has almost all weight in three rows or fewer, so the "
+                "unbiased HSIC, which compares four different rows, has too few "
+                "digits. Use design='v' or other weights."
+            )
+        return norms
+
+
+# The V-statistic divides by nothing.
+NO_NORMS = Norms(1.0, 1.0, 1.0)
+# Smallest sum of the products of four weights, by which rounding errors are divided,
+# for values of four and of eight bytes.
+LEAST_NORMS = {4: 1e-3, 8: 1e-8}
 
 
 def centring_offsets(
@@ -112,17 +135,6 @@ def centring_offsets(
         return offsets
 
 
-def pair_weights(weights: np.ndarray, *, unbiased: bool) -> PairWeights:
-    """Return the weights of pairs of rows in the statistic.
-
-    The V-statistic has w_i w_j. For the U-statistic see :func:`complete_hsic`.
-    """
-    if not unbiased:
-        return PairWeights(weights, [(1.0, weights)])
-    centred = weights * (weights - 0.5)
-    return PairWeights(weights, [(Norms.of(weights).two - 0.5, weights), (2, centred)])
-
-
 def complete_hsic(
     row_sums: np.ndarray, weights: np.ndarray | None = None, *, unbiased: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -143,8 +155,8 @@ def complete_hsic(
     Parameters
     ----------
     row_sums : ndarray of shape (n_kernels, n_samples)
-        Row sums of A_ij B_ij times the weights of :func:`pair_weights`, without the
-        diagonal if `unbiased`.
+        Row sums of A_ij B_ij times these weights of pairs, without the diagonal if
+        `unbiased`.
     weights : ndarray of shape (n_samples,) or None, default=None
         Positive weights that sum to one. None for row sums of A_ij B_ij.
     unbiased : bool
@@ -168,58 +180,20 @@ def complete_hsic(
         if weights is None:
             # The weights of pairs, if all weights are equal.
             pairs = (n - 1) * (n - 2) / n**4 if unbiased else 1 / n**2
-            row_sums, weights = row_sums * pairs, np.full(n, 1 / n)
-        rows = row_sums / weights
-        rows -= (rows @ weights)[:, np.newaxis]
-        norms = Norms.of(weights) if unbiased else Norms(1, 1, 1)
-        return _finish(row_sums.sum(axis=1), np.square(rows) @ weights, norms)
+            row_sums = row_sums * pairs
+        w = np.full(n, 1 / n) if weights is None else weights
+        rows = row_sums / w
+        rows -= (rows @ w)[:, np.newaxis]
+        norms = NO_NORMS
+        if unbiased:
+            norms = Norms.of(1 / n if weights is None else weights, n)
+        return _finish(row_sums.sum(axis=1), np.square(rows) @ w, norms)
 
 
 def _finish(totals: Any, variances: Any, norms: Norms) -> tuple[Any, Any]:
     """Return the statistics and scales from the totals of products, and of rows."""
     factor = norms.three / (norms.two**2 * norms.four)
     return totals / norms.four, 2 * factor * np.sqrt(variances)
-
-
-# Smallest sum of the products of four weights, by which rounding errors are divided,
-# for values of four and of eight bytes.
-LEAST_NORMS = {4: 1e-3, 8: 1e-8}
-
-
-def _check_norms(weights: np.ndarray, dtype: np.dtype, *, unbiased: bool) -> Norms:
-    """Return the norms of a statistic, which are 1 for the V-statistic."""
-    norms = Norms.of(weights) if unbiased else Norms(1, 1, 1)
-    if len(weights) < 4 and unbiased:
-        raise ValueError(
-            f"n_samples == {len(weights)}, must be >= 4 for the unbiased HSIC."
-        )
-    if norms.four < LEAST_NORMS[dtype.itemsize]:
-        raise ValueError(
-            "sample_weight has almost all weight in three rows or fewer, so the "
-            "unbiased HSIC, which compares four different rows, has too few digits. "
-            "Use design='v' or other weights."
-        )
-    return norms
-
-
-def complete_statistics(
-    x: Gram, y: Gram, *, unbiased: bool, weights: np.ndarray | None = None
-) -> Statistics:
-    """Compute the complete statistics of the rows, for all products of kernels.
-
-    `weights` are positive weights of the rows that sum to one.
-    """
-    four, pairs, nu = 1.0, UNIFORM, float(x.n)
-    if weights is not None:
-        dtype = min((side.dtype for side in (x, y)), key=lambda dtype: dtype.itemsize)
-        four = _check_norms(weights, dtype, unbiased=unbiased).four
-        pairs, nu = pair_weights(weights, unbiased=unbiased), effective_size(weights)
-    offsets = partial(centring_offsets, weights=weights, unbiased=unbiased)
-    finish = partial(complete_hsic, weights=weights, unbiased=unbiased)
-    products = centred_products(x, y, Centring(offsets, not unbiased, pairs), finish)
-    values, scales = products.results
-    # The U-statistic divides rounding errors too.
-    return Statistics(values, scales, nu, products.sizes / four, products.dtype)
 
 
 def unbiased_offsets(gram: Gram) -> np.ndarray:
@@ -258,9 +232,23 @@ def hsic_statistics(
     """
     if second_order or not design.complete:
         return over_design(paired_core(x, y, design), design, random_state)
-    if not design.biased and x.n < 4:
-        raise ValueError(f"n_samples == {x.n}, must be >= 4 for the unbiased HSIC.")
-    return complete_statistics(x, y, unbiased=not design.biased, weights=weights)
+    unbiased, w = not design.biased, weights
+    norms, pairs, nu = NO_NORMS, UNIFORM, float(x.n)
+    if unbiased:
+        itemsize = min(side.dtype.itemsize for side in (x, y))
+        norms = Norms.checked(1 / x.n if w is None else w, x.n, itemsize)
+    if w is not None:
+        # For the weights of pairs see `complete_hsic`.
+        centred = [(norms.two - 0.5, w), (2, w * (w - 0.5))]
+        pairs = PairWeights(w, centred if unbiased else [(1.0, w)])
+        nu = effective_size(w)
+    flags: Any = {"weights": w, "unbiased": unbiased}
+    centring = Centring(partial(centring_offsets, **flags), not unbiased, pairs)
+    products = centred_products(x, y, centring, partial(complete_hsic, **flags))
+    values, scales = products.results
+    # The U-statistic divides rounding errors too.
+    sizes = products.sizes / (1.0 if w is None else norms.four)
+    return Statistics(values, scales, nu, sizes, products.dtype)
 
 
 def hsic_from_gram(
@@ -356,29 +344,23 @@ def hsic_noise(
     """
     if second_order or not design.complete:
         return design_noise(paired_core(x, y), design, statistics, normalize=normalize)
-    measure = np.ones(x.n) if weights is None else weights
+    if x.n < LEAST_ROWS:
+        return too_few_rows(x.n)
     each = normalize or len(statistics.scales) == 1
     rows = noise_rows(x.n, len(statistics.scales) if normalize else 1)
     sides = [(side if each else side.mean()).dense(rows, rows) for side in (x, y)]
-    return _complete_noise(sides, measure, rows, statistics, normalize=normalize)
+    v = np.ones(len(rows)) if weights is None else weights[rows]
+    return _complete_noise(sides, v, statistics, normalize=normalize)
 
 
 def _complete_noise(
-    sides: list[Any],
-    measure: np.ndarray,
-    rows: np.ndarray,
-    statistics: Statistics,
-    *,
-    normalize: bool,
-) -> Noise | str:
-    """Estimate the noise from the matrices of both sides on some rows.
+    sides: list[Any], v: np.ndarray, statistics: Statistics, *, normalize: bool
+) -> Noise:
+    """Estimate the noise from the matrices of both sides on rows with weights v.
 
     Each side yields kernels with a matrix, or with a matrix for each group of features.
-    `measure` are weights of all rows.
     """
-    if len(measure) < LEAST_ROWS:
-        return too_few_rows(len(measure))
-    v, size = measure[rows] / measure[rows].sum(), effective_size(measure)
+    v, size = v / v.sum(), statistics.nu
     matrices: Any = centred_matrices(sides[0], sides[1], v)
     if not normalize and len(statistics.scales) > 1:
         # The mean over all products is the product of the mean kernels.
@@ -430,40 +412,42 @@ def dependence_of_features(
     covariances of the features. All scales are 1 if they are not needed. The result has
     the standard errors from the draw of random features.
     """
-    weights, varies = np.broadcast_to(pair.weights, pair.n), np.ndim(pair.weights) > 0
-    norms = _check_norms(weights, np.dtype(np.float64), unbiased=unbiased)
-    if unbiased and np.abs(1 - 2 * weights).min() < LEAST_GAP:
+    w, n, varies = pair.weights, pair.n, np.ndim(pair.weights) > 0
+    norms = Norms.checked(w, n) if unbiased else NO_NORMS
+    if unbiased and np.min(np.abs(1 - 2 * w)) < LEAST_GAP:
         raise ValueError(
             "sample_weight has half of all weight in one row, so the unbiased HSIC "
             "from random features has too few digits. Use n_components=None, "
             "design='v' or other weights."
         )
-    terms = _Terms.of(pair.weights, norms, unbiased=unbiased)
+    terms = _Terms.of(w, norms, unbiased=unbiased)
     quiet = np.errstate(all="ignore")
     with progress("kernel sums", 1 + 2 * scales, pair.run.verbose) as passes, quiet:
-        totals = pair.sums(terms.powers)
-        passes.advance()
-        masses = {p: float(weights @ (1 - 2 * weights) ** p) for p in terms.powers}
         found = [
-            _projection(pair, g, sums, masses, terms) for g, sums in enumerate(totals)
+            _projection(pair, g, dict(zip(terms.powers, sums, strict=True)), terms)
+            for g, sums in enumerate(pair.sums(terms.powers))
         ]
-        forms, values, sizes = (list(part) for part in zip(*found, strict=True))
-        means, variances = np.mean(values, axis=0), np.array(0.25)
+        passes.advance()
+        forms, of_groups, sizes = zip(*found, strict=True)
+        means = np.mean(of_groups, axis=0)
+        variances = np.ones_like(means)
         if scales:
             passes.step = 2
-            share = 1 / pair.n_groups
-            scaled = [[share * M for M in own] for own in forms]
-            variances = pair.variances(scaled, terms.powers, means)
+            variances = pair.variances(forms, terms.powers, means)
             passes.advance()
-        exact = np.logical_and.outer(pair.x.exact, pair.y.exact)
-        errors = _errors(_finish(np.array(values), 0.0, norms)[0], exact)
         statistics, deviations = _finish(means, variances, norms)
-        if not scales:
-            deviations = np.ones_like(means)
+        # The quasi-random frequencies of different groups spread more evenly than
+        # independent frequencies, so this is an upper bound as a rule. A single group
+        # does not show how much groups differ.
+        errors = np.full(means.shape, np.inf)
+        if pair.n_groups > 1:
+            spread = np.std(of_groups, axis=0, ddof=1) / norms.four
+            errors = spread / np.sqrt(pair.n_groups)
+        errors[np.logical_and.outer(pair.x.exact, pair.y.exact)] = 0
     return Statistics(
         statistics.ravel(),
-        deviations.ravel(),
-        effective_size(weights),
+        deviations.ravel() if scales else np.ones(means.size),
+        effective_size(w) if varies else float(n),
         np.mean(sizes, axis=0).ravel() / (norms.four if varies else 1.0),
         np.dtype(np.float64),
         errors.ravel(),
@@ -481,26 +465,13 @@ def feature_noise(
 
     The core is the mean over groups of the products of centred matrices.
     """
+    if pair.n < LEAST_ROWS:
+        return too_few_rows(pair.n)
     rows = noise_rows(pair.n, most=NOISE_ROWS)
-    sides = [
-        side.matrices(block, rows)
-        for side, block in zip((pair.x, pair.y), pair.blocks.take(rows), strict=True)
-    ]
-    measure = np.broadcast_to(pair.weights, pair.n)
-    return _complete_noise(sides, measure, rows, statistics, normalize=normalize)
-
-
-def _errors(values: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """Return the standard errors of means over groups of frequencies.
-
-    The quasi-random frequencies of different groups spread more evenly than independent
-    frequencies, so this is an upper bound as a rule. A single group does not show how
-    much groups differ.
-    """
-    n_groups = len(values)
-    if n_groups < 2:
-        return np.where(exact, 0.0, np.inf)
-    return np.where(exact, 0.0, values.std(axis=0, ddof=1) / np.sqrt(n_groups))
+    x, y = pair.blocks.take(rows)
+    sides = [pair.x.matrices(x, rows), pair.y.matrices(y, rows)]
+    v = pair.weights_of(rows) * np.ones(len(rows))
+    return _complete_noise(sides, v, statistics, normalize=normalize)
 
 
 class _Terms(NamedTuple):
@@ -514,44 +485,49 @@ class _Terms(NamedTuple):
     ----------
     powers : list of int
         Powers of y in all products.
+    masses : dict
+        Sums of w y^p over all rows.
     pairs : dict
         The factors p_q.
     own : dict
         The weight of the pair of a row with itself, divided by w y^2.
     norm, ones : dict
         The offset of a row is minus the sum of its squared norm times w / y, and of a
-        constant times 1 / y. None for the V-statistic.
+        constant times 1 / y. The V-statistic has no offsets.
     """
 
     powers: list[int]
+    masses: dict[int, float]
     pairs: dict[int, float]
     own: dict[int, float]
-    norm: dict[int, float] | None
+    norm: dict[int, float]
     ones: dict[int, float]
 
     @classmethod
     def of(cls, w: Any, norms: Norms, *, unbiased: bool) -> _Terms:
         """Return the polynomials for a statistic."""
         if not unbiased:
-            return cls([0], {0: 1.0}, {}, None, {})
-        c = norms.two - 0.5
+            return cls([0], {0: 1.0}, {0: 1.0}, {}, {}, {})
+        y, c = 1 - 2 * w, norms.two - 0.5
         if np.ndim(w):
-            pairs, own = {0: c, 1: 0.5}, {1: -0.25, 0: 0.25, -1: -c / 2, -2: c / 2}
-            return cls(list(own), pairs, own, {0: -0.5, -1: 0.5}, {-1: 1.0})
-        y = 1 - 2 * w
+            powers, pairs = [1, 0, -1, -2], {0: c, 1: 0.5}
+            own = {1: -0.25, 0: 0.25, -1: -c / 2, -2: c / 2}
+            masses = {p: float(w @ y**p) for p in powers}
+            return cls(powers, masses, pairs, own, {0: -0.5, -1: 0.5}, {-1: 1.0})
         pair = c + y**2 / 2
-        return cls([0], {0: pair}, {0: w * pair / y**2}, {0: w / y}, {0: 1 / y})
+        own = {0: w * pair / y**2}
+        return cls([0], {0: 1.0}, {0: pair}, own, {0: w / y}, {0: 1 / y})
 
 
-class _Rows(NamedTuple):
-    """The vectors z and u of rows with A_ij = z_i . u_j, for centred matrices A.
+def _rows_of(side: Any, g: int, sums: Any, terms: _Terms) -> tuple[Any, ...]:
+    """Return the vectors z and u of rows with A_ij = z_i . u_j, for centred matrices A.
 
     With the features a, measured from their means, and the offsets f of
     :func:`centring_offsets`, z = (a, f, 1) and u = (a, -1, -f). They are matrices times
     the lines and the ones of all kernels, one matrix for each power of the gap.
 
-    Attributes
-    ----------
+    Returns
+    -------
     left, right : dict
         The matrices of z and u, by powers.
     own : ndarray of shape (n_lines + n_kernels,)
@@ -562,50 +538,36 @@ class _Rows(NamedTuple):
     sizes : ndarray of shape (n_kernels,)
         Mean of k(x, x).
     """
-
-    left: dict[int, Any]
-    right: dict[int, Any]
-    own: np.ndarray
-    kernels: np.ndarray
-    sizes: np.ndarray
-
-    @classmethod
-    def of(
-        cls, side: Any, g: int, sums: Any, masses: dict[int, float], terms: _Terms
-    ) -> _Rows:
-        """Return the vectors from sums of the lines and their squares, by powers."""
-        norms, every = side.is_norm[g], np.eye(side.n_kernels)
-        moments = LineMoments.of(side, g, 1, *sums[0])
-        m = np.where(norms, 0, moments.means)
-        kernels = np.repeat(every, side.ends[g] - side.starts[g], axis=1)
-        a = np.hstack((np.diag(1.0 * ~norms), -m[:, np.newaxis] * kernels.T))
-        if terms.norm is None:
-            left = right = {0: csr_array(a)}
-            own = np.zeros(a.shape[1])
-        else:
-            spreads = {
-                p: kernels @ np.where(norms, 0, xx - m * (2 * x - masses[p] * m))
-                for p, (x, xx) in sums.items()
-            }
-            # The weighted mean of the offsets.
-            middle: Any = -sum(c * spreads[p] for p, c in terms.norm.items())
-            middle = middle / (1 + sum(c * masses[p] for p, c in terms.ones.items()))
-            constant = moments.spreads - kernels @ (moments.weights * moments.means)
-            squares = np.hstack((kernels * moments.weights, every * constant))
-            ones = np.hstack((np.zeros_like(kernels), every))
-            centre = middle[:, np.newaxis] * ones
-            left, right = {}, {}
-            for p in {0, *terms.norm, *terms.ones}:
-                f = -terms.norm.get(p, 0) * squares - terms.ones.get(p, 0) * centre
-                rest = float(p == 0)
-                left[p] = csr_array(np.vstack((rest * a, f, rest * ones)))
-                right[p] = csr_array(np.vstack((rest * a, -rest * ones, -f)))
-            own = (squares + 2 * centre).sum(axis=0)
-        return cls(left, right, own, np.hstack((kernels, every)), moments.sizes)
+    norms, every = side.is_norm[g], np.eye(side.n_kernels)
+    moments = LineMoments.of(side, g, 1, *sums[0])
+    m = np.where(norms, 0, moments.means)
+    kernels = np.repeat(every, side.ends[g] - side.starts[g], axis=1)
+    a = np.hstack((np.diag(1.0 * ~norms), -m[:, np.newaxis] * kernels.T))
+    ones = np.hstack((np.zeros_like(kernels), every))
+    # The squared norm of the features.
+    constant = moments.spreads - kernels @ (moments.weights * moments.means)
+    squares = np.hstack((kernels * moments.weights, every * constant))
+    # The weighted mean of the offsets.
+    middle = np.zeros(side.n_kernels)
+    for p, c in terms.norm.items():
+        x, xx = sums[p]
+        middle -= (
+            c * kernels @ np.where(norms, 0, xx - m * (2 * x - terms.masses[p] * m))
+        )
+    middle /= 1 + sum(c * terms.masses[p] for p, c in terms.ones.items())
+    centre = middle[:, np.newaxis] * ones
+    left, right = {}, {}
+    for p in {0, *terms.norm, *terms.ones}:
+        f = -terms.norm.get(p, 0) * squares - terms.ones.get(p, 0) * centre
+        rest = float(p == 0)
+        left[p] = csr_array(np.vstack((rest * a, f, rest * ones)))
+        right[p] = csr_array(np.vstack((rest * a, -rest * ones, -f)))
+    own = (squares + 2 * centre).sum(axis=0)
+    return left, right, own, np.hstack((kernels, every)), moments.sizes
 
 
 def _projection(
-    pair: FeaturePair, g: int, sums: Any, masses: dict[int, float], terms: _Terms
+    pair: FeaturePair, g: int, sums: dict[int, Any], terms: _Terms
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Return the projection of the core on a row, for one group of frequencies.
 
@@ -618,26 +580,26 @@ def _projection(
     sizes : ndarray of shape (n_kernels_x, n_kernels_y)
         Magnitude of the terms.
     """
-    by_power = dict(zip(terms.powers, sums, strict=True))
-    sides = [{p: own[i:4:2] for p, own in by_power.items()} for i in (0, 1)]
-    x = _Rows.of(pair.x, g, sides[0], masses, terms)
-    y = _Rows.of(pair.y, g, sides[1], masses, terms)
-    shape = len(x.sizes), len(y.sizes)
+    (left, right, own, x_kernels, x_sizes), (of_y, by_y, own_y, y_kernels, y_sizes) = (
+        _rows_of(side, g, {p: found[i:4:2] for p, found in sums.items()}, terms)
+        for i, side in enumerate((pair.x, pair.y))
+    )
+    shape = len(x_kernels), len(y_kernels)
     # Sums over rows of the products of all lines and ones.
     moments = {
         p: np.block(
             [
                 [C, np.tile(a[:, np.newaxis], shape[1])],
-                [np.tile(b, (shape[0], 1)), np.full(shape, masses[p])],
+                [np.tile(b, (shape[0], 1)), np.full(shape, terms.masses[p])],
             ]
         )
-        for p, (a, b, _, _, C) in by_power.items()
+        for p, (a, b, _, _, C) in sums.items()
     }
-    forms = {p: -terms.own.get(p, 0) * np.outer(x.own, y.own) for p in by_power}
+    forms = {p: -terms.own.get(p, 0) * np.outer(own, own_y) for p in sums}
     for q, factor in terms.pairs.items():
-        both = product(x.right.items(), y.right.items())
+        both = product(right.items(), by_y.items())
         inner = sum(u @ moments[q + i + j] @ v.T for (i, u), (j, v) in both)
-        for (i, u), (j, v) in product(x.left.items(), y.left.items()):
+        for (i, u), (j, v) in product(left.items(), of_y.items()):
             forms[q + i + j] += factor * (u.T @ inner @ v)
-    values: Any = sum(x.kernels @ (forms[p] * moments[p]) @ y.kernels.T for p in forms)
-    return list(forms.values()), values, np.outer(x.sizes, y.sizes)
+    means: Any = sum(x_kernels @ (forms[p] * moments[p]) @ y_kernels.T for p in sums)
+    return list(forms.values()), means, np.outer(x_sizes, y_sizes)
