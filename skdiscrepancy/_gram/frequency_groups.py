@@ -381,16 +381,18 @@ class LineMoments(NamedTuple):
 
 
 def unbiased_products(squares: Any, linear: Any, spreads: Any, n: int) -> Any:
-    """Return the U-statistic of HSIC for n rows from features.
+    """Return the U-statistic of HSIC for n rows, from features less their means.
+
+    This is Equation 5 of [1]_ for matrices whose rows sum to zero, with the diagonal.
 
     Parameters
     ----------
     squares : ndarray
-        Sums of squared covariances of features.
+        Sums of squared covariances of features, which is the V-statistic.
     linear : ndarray
-        Covariances of the squared distances of the features from their means.
+        Covariances of the squared norms of the features, which are the diagonals.
     spreads : ndarray
-        Products of the means of these squared distances.
+        Products of the means of these squared norms.
     n : int
         Number of rows.
 
@@ -398,5 +400,10 @@ def unbiased_products(squares: Any, linear: Any, spreads: Any, n: int) -> Any:
     -------
     statistics : ndarray
         Statistics.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
     """
     return (squares - linear / (n - 2) - spreads / (n - 1)) * (n / (n - 3))

@@ -254,8 +254,13 @@ class GammaLimit(NamedTuple):
         )
 
 
-def gamma_limit(a: Invariants, b: Invariants) -> GammaLimit | None:
-    """Return the gamma distribution, or None if no permutation changes anything."""
+def gamma_limit(a: Invariants | None, b: Invariants | None) -> GammaLimit | None:
+    """Return the gamma distribution, or None if no permutation changes anything.
+
+    A constant has no invariants.
+    """
+    if a is None or b is None:
+        return None
     mean, variance, third = permutation_moments(a, b)
     # The terms of the variance cancel if all labels are different.
     terms = [v.T2 / v.n + v.mean_part**2 for v in (a, b)]
@@ -266,7 +271,7 @@ def gamma_limit(a: Invariants, b: Invariants) -> GammaLimit | None:
     return GammaLimit(mean, deviation, skewness, min(least_pvalue(a, b), 1.0))
 
 
-def gamma_pvalue(statistic: float, a: Invariants, b: Invariants) -> float:
+def gamma_pvalue(statistic: float, a: Any, b: Any) -> float:
     """Return the tail of the gamma distribution, or 1 if it has no variance."""
     limit = gamma_limit(a, b)
     return 1.0 if limit is None else limit.pvalue(statistic)
@@ -283,13 +288,12 @@ def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
     known. The p-value is the tail of the gamma distribution with these moments. If a
     centred factor is not complete, the test uses a slightly different statistic.
     """
-    G, F = x.rows, y.rows
-    n = G.shape[1]
-    product = inner_product(G, F)
+    n = x.rows.shape[1]
+    product = inner_product(x.rows, y.rows)
     check_finite(np.array(product))
     limit = None
     if min(x.norm, y.norm) > 1e-12 * n:
-        limit = gamma_limit(invariants(G), invariants(F))
+        limit = gamma_limit(invariants(x.rows), invariants(y.rows))
     pvalue = 1.0 if limit is None else limit.pvalue(product)
     return TestResult(
         statistic=product / n**2,

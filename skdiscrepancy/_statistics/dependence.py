@@ -16,7 +16,11 @@ from scipy.sparse import csr_array
 
 from skdiscrepancy._data.arrays import effective_size, other_weights
 from skdiscrepancy._data.checks import RandomStateLike, check_flag
-from skdiscrepancy._gram.frequency_groups import FeaturePair, LineMoments
+from skdiscrepancy._gram.frequency_groups import (
+    FeaturePair,
+    LineMoments,
+    unbiased_products,
+)
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
 from skdiscrepancy._gram.run import progress
 from skdiscrepancy._gram.tiles import Gram, PairWeights, ProductGram
@@ -194,6 +198,21 @@ def _finish(totals: Any, variances: Any, norms: Norms) -> tuple[Any, Any]:
     """Return the statistics and scales from the totals of products, and of rows."""
     factor = norms.three / (norms.two**2 * norms.four)
     return totals / norms.four, 2 * factor * np.sqrt(variances)
+
+
+def hsic_of_factors(
+    products: Any, diagonals: np.ndarray, diagonal: np.ndarray, unbiased: bool
+) -> Any:
+    """Return HSIC from inner products of matrices with one, and their diagonals.
+
+    The rows of all matrices sum to zero, with the diagonal.
+    """
+    n = len(diagonal)
+    if not unbiased:
+        return products / n**2
+    spreads = diagonals.mean(axis=-1) * diagonal.mean()
+    linear = diagonals @ diagonal / n - spreads
+    return unbiased_products(products / n**2, linear, spreads, n)
 
 
 def unbiased_offsets(gram: Gram) -> np.ndarray:
