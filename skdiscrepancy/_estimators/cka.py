@@ -354,11 +354,8 @@ class CKAResult(MatrixResult):
             One row for each layer of X and one column for each layer of Y, with the
             names of the layers as index and columns.
         """
-        frame = super().to_frame()
-        frame = frame.set_index(frame.columns[0])
-        frame.index.name = "layer"
-        frame.columns = list(self.y_layers)
-        return frame
+        names = {"index": list(self.x_layers), "columns": list(self.y_layers)}
+        return type(super().to_frame())(self.matrix, **names).rename_axis("layer")
 
 
 def cka_score(

@@ -59,12 +59,6 @@ from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
 
 
-def check_enough(n: int) -> None:
-    """Refuse a test of fewer rows than the unbiased HSIC needs."""
-    if n < 4:
-        raise ValueError(f"n_samples == {n}, must be >= 4 for an HSIC test.")
-
-
 def reads_labels(settings: Settings) -> bool:
     """Return whether the parameter `target_kernel` asks for labels."""
     kernels = settings.target_kernels
@@ -437,24 +431,45 @@ class HSICEstimator(BaseDiscrepancy):
     @in_one_blas_thread
     def _test(self, X: Any, y: Any, settings: Settings) -> TestResult:
         """Test whether X and y are independent, with checked parameters."""
-        options = settings.options
+        options, design = settings.options, settings.design
         X, y = self._validate_fitted(X, y, settings)
         sides = [
             columns_of(rows, own, all_rows=options.wants_blocks)
             for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
         ]
         options = options.with_block_length(len(X), warn_if_both_dependent, *sides)
+        paired = self._is_paired(design)
+        if len(X) < 4 and not paired and options.method != "asymptotic":
+            raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
         how = self._members(), self.random_state, self._run
         if self.n_components is not None:
             result = self._test_of_features(X, y, options.ready(*how))
             if result is not None:
                 return result
-        return self._test_of_grams(X, y, settings.design, options.ready(*how))
+        if options.method == "asymptotic" and not paired:
+            return self._gamma_test(X, y)
+        options = options.ready(*how)
+        nearest, run = options.block_length, self._run
+        if not paired and options.method != "shift" and nearest is None:
+            order = options.generator.permutation(len(X))
+            X, y = X[order], y[order]
+        x = gram(self.kernels_, X, run=run)
+        if paired:
+            z = gram(self.target_kernels_, y, run=run)
+            return one_sample_test(paired_core(x, z, design), design, options)
+        offsets = unbiased_offsets
+        if nearest is not None:
+            offsets = partial(far_offsets, nearest=nearest)
+        return shift_test(
+            x,
+            lambda order: gram(self.target_kernels_, y[order], run=run),
+            offsets,
+            options,
+        )
 
     def _test_of_features(self, X: Any, y: Any, options: Options) -> TestResult | None:
         """Test whether X and y are independent, None if no features are random."""
         length, step, is_lazy = None, None, isinstance(X, LazyRows)
-        check_enough(len(X))
         if options.method == "shift":
             if is_lazy:
                 raise ValueError(
@@ -486,30 +501,6 @@ class HSICEstimator(BaseDiscrepancy):
         blocks = paired_blocks(X, y, step=step, run=self._run)
         some = (X.some, y.some) if is_lazy else None
         return FeaturePair(maps, blocks, self.feature_seed_, some, weights)
-
-    def _test_of_grams(
-        self, X: Any, y: Any, design: Design, options: Options
-    ) -> TestResult:
-        """Test whether X and y are independent, with exact kernels."""
-        kernels, target_kernels = self.kernels_, self.target_kernels_
-        n, run, nearest = len(X), options.run, options.block_length
-        if self._is_paired(design):
-            x, z = gram(kernels, X, run=run), gram(target_kernels, y, run=run)
-            return one_sample_test(paired_core(x, z, design), design, options)
-        if options.method == "asymptotic":
-            return self._gamma_test(X, y)
-        check_enough(n)
-        in_order = options.method == "shift" or nearest is not None
-        order = np.arange(n) if in_order else options.generator.permutation(n)
-        X, y = X[order], y[order]
-        return shift_test(
-            gram(kernels, X, run=run),
-            lambda order: gram(target_kernels, y[order], run=run),
-            unbiased_offsets
-            if nearest is None
-            else lambda side: far_offsets(side, nearest),
-            options,
-        )
 
     def _gamma_test(self, X: np.ndarray, y: np.ndarray) -> TestResult:
         """Test whether X and y are independent, by a gamma distribution."""
