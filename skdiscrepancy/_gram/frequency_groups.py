@@ -246,19 +246,20 @@ class FeaturePair:
 
         For x and for y, the sums of the features and of their squares, and the sums of
         the products of a feature of x and a feature of y. A row has the weight
-        w (1 - 2 w)^power.
+        w (1 - 2 w)^power, and 1 if all rows have one weight.
         """
         return self.blocks.sum(self.blocks.task(FeaturePair._sums, self, powers))
 
     def _sums(self, powers: Sequence[int], given: PieceRows) -> list[Any]:
         totals: list[Any] = [[(0.0,) * 5] * len(powers)] * self.n_groups
         for g, A, B, index, w in self.strips(given):
-            found = []
+            found, ones = [], np.ones(len(index))
             for power in powers:
-                c = np.broadcast_to(w * (1 - 2 * w) ** power, len(index))
-                F, G = A * c, B * c
+                F, G = A, B
+                if np.ndim(w):
+                    F, G = (Z * (w * (1 - 2 * w) ** power) for Z in (A, B))
                 squares = np.einsum("ij,ij->i", F, A), np.einsum("ij,ij->i", G, B)
-                found.append((A @ c, B @ c, *squares, F @ B.T))
+                found.append((F @ ones, G @ ones, *squares, F @ B.T))
             totals[g] = add(totals[g], found)
         return totals
 
@@ -286,37 +287,39 @@ class FeaturePair:
         variances : ndarray of shape (n_kernels_x, n_kernels_y)
             Variances.
         """
-        work = self.blocks.task(FeaturePair._squares, self, forms, powers, means)
+        plans, every = [], np.arange(self.x.n_kernels)
+        for matrices, ends in zip(forms, self.x.ends, strict=True):
+            # The one of a kernel goes after its lines.
+            order = np.insert(np.arange(ends[-1]), ends, ends[-1] + every)
+            bounds = list(pairwise([0, *(ends + 1 + every)]))
+            own = [M[order] / self.n_groups for M in matrices]
+            plans.append((order < ends[-1], bounds, own))
+        work = self.blocks.task(FeaturePair._squares, self, plans, powers, means)
         return self.blocks.sum(work)
 
     def _squares(
-        self, forms: Sequence[Any], powers: Sequence[int], means: Any, given: PieceRows
+        self, plans: list[Any], powers: Sequence[int], means: Any, given: PieceRows
     ) -> np.ndarray:
-        x, y, squares = self.x, self.y, np.zeros_like(means)
+        y, squares = self.y, np.zeros_like(means)
         for g, A, B, index, w in self.strips(given):
             if g == 0:
                 values = np.zeros((*means.shape, len(index))) - means[..., np.newaxis]
-            runs, n_y = _runs(y.starts[g], y.ends[g]), len(B)
-            # The one of a kernel goes after its lines.
-            ends, every = x.ends[g], np.arange(x.n_kernels)
-            order = np.insert(np.arange(len(A)), ends, len(A) + every)
-            A = np.insert(A, ends, 1.0, axis=0)
-            both = [
-                (M[order] / self.n_groups, A * (1 - 2 * w) ** power)
-                for M, power in zip(forms[g], powers, strict=True)
-            ]
-            bounds = pairwise([0, *(ends + 1 + every)])
+            (is_line, bounds, matrices), runs = plans[g], _runs(y.starts[g], y.ends[g])
+            lines = np.ones((len(is_line), len(index)))
+            lines[is_line] = A
+            scaled = [lines * (1 - 2 * w) ** p if p else lines for p in powers]
             for k, (start, end) in enumerate(bounds):
+                both = zip(matrices, scaled, strict=True)
                 # Faster than one product of matrices for each kernel on y.
                 parts = (M[start:end].T @ F[start:end] for M, F in both)
                 weighted = reduce(np.add, parts)
-                values[k] += weighted[n_y:]
-                for kernels, lines, size in runs:
+                values[k] += weighted[len(B) :]
+                for kernels, own, size in runs:
                     shape = (-1, size, len(index))
                     values[k, kernels] += np.einsum(
                         "lfr,lfr->lr",
-                        weighted[lines].reshape(shape),
-                        B[lines].reshape(shape),
+                        weighted[own].reshape(shape),
+                        B[own].reshape(shape),
                     )
             if g == self.n_groups - 1:
                 values *= np.sqrt(w)

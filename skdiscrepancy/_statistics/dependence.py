@@ -442,10 +442,11 @@ def dependence_of_features(
     terms = _Terms.of(w, norms, unbiased=unbiased)
     quiet = np.errstate(all="ignore")
     with progress("kernel sums", 1 + 2 * scales, pair.run.verbose) as passes, quiet:
-        found = [
-            _projection(pair, g, dict(zip(terms.powers, sums, strict=True)), terms)
-            for g, sums in enumerate(pair.sums(terms.powers))
-        ]
+        found, share = [], 1.0 if varies else w
+        for g, totals in enumerate(pair.sums(terms.powers)):
+            means = [[share * total for total in own] for own in totals]
+            sums = dict(zip(terms.powers, means, strict=True))
+            found.append(_projection(pair, g, sums, terms))
         passes.advance()
         forms, of_groups, sizes = zip(*found, strict=True)
         means = np.mean(of_groups, axis=0)
