@@ -181,17 +181,18 @@ def complete_hsic(
     # Results that are not finite raise an error, without a warning before it.
     n = row_sums.shape[1]
     with np.errstate(all="ignore"):
-        if weights is None:
+        pairs, w = 1.0, weights
+        if w is None:
             # The weights of pairs, if all weights are equal.
             pairs = (n - 1) * (n - 2) / n**4 if unbiased else 1 / n**2
-            row_sums = row_sums * pairs
-        w = np.full(n, 1 / n) if weights is None else weights
-        rows = row_sums / w
+            w = np.full(n, 1 / n)
+        rows = row_sums * (pairs / w)
         rows -= (rows @ w)[:, np.newaxis]
+        variances = np.square(rows, out=rows) @ w
         norms = NO_NORMS
         if unbiased:
             norms = Norms.of(1 / n if weights is None else weights, n)
-        return _finish(row_sums.sum(axis=1), np.square(rows) @ w, norms)
+        return _finish(pairs * row_sums.sum(axis=1), variances, norms)
 
 
 def _finish(totals: Any, variances: Any, norms: Norms) -> tuple[Any, Any]:
