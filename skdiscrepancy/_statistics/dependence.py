@@ -400,8 +400,8 @@ def mean_centred(gram: Gram, rows: np.ndarray) -> np.ndarray:
 def _centred(side: Any, v: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the centred matrices of each kernel, one for each group of features."""
     for k, matrices in side:
-        groups = matrices.reshape(-1, len(v), len(v)).astype(np.float64)
-        yield k, np.array([doubly_centred(K, v) for K in groups])
+        groups = matrices.reshape(-1, len(v), len(v))
+        yield k, np.array([doubly_centred(K.astype(np.float64), v) for K in groups])
 
 
 def centred_matrices(
