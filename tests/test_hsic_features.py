@@ -171,6 +171,119 @@ def test_statistics_and_scales_are_those_of_the_gram_matrices(design):
     assert result.kernels[5] == (hsic.kernels_[1], hsic.target_kernels_[1])
 
 
+def weights_of_rows(n, largest=None):
+    """Return weights that sum to one, the first of them given."""
+    w = np.random.RandomState(3).exponential(size=n)
+    w[1] = w[2]
+    if largest is not None:
+        w[0] = largest / (1 - largest) * w[1:].sum()
+    return w / w.sum()
+
+
+def norm(w, size):
+    """Return the sum of products of the weights of different rows."""
+    index = np.indices((len(w),) * size).reshape(size, -1)
+    ordered = np.sort(index, axis=0)
+    return np.prod(w[index[:, np.all(np.diff(ordered, axis=0) > 0, axis=0)]], 0).sum()
+
+
+def weighted_projections(K, L, w, unbiased):
+    """Return the row sums of products of centred matrices, with weights of pairs."""
+    n, centred = len(w), []
+    for M in (K, L):
+        own = M - np.diag(np.diag(M)) if unbiased else M
+        # Rows of the centred matrix sum to zero.
+        mass = np.diag(1 - w * unbiased) + np.outer(np.ones(n), w)
+        if unbiased:
+            mass -= np.diag(w)
+        f = np.linalg.solve(mass, own @ w)
+        centred.append(M - f[:, np.newaxis] - f)
+    products = centred[0] * centred[1]
+    if not unbiased:
+        return products @ w
+    np.fill_diagonal(products, 0)
+    pairs = 1 - w @ w - np.add.outer(w, w) + 2 * np.outer(w, w)
+    return (products * pairs) @ w
+
+
+@pytest.mark.parametrize("largest", [None, 0.3, 0.7])
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_weighted_statistics_and_scales_are_those_of_the_gram_matrices(design, largest):
+    X, y = dependent(n=9)
+    X[:, 1] += 3
+    w = weights_of_rows(9, largest)
+    # The last one is balanced, and has no weights.
+    hsic = HSICEstimator(
+        kernel=COLLECTION[:-1],
+        target_kernel=TARGETS,
+        design=design,
+        n_components=11,
+        random_state=0,
+    ).fit(X, y)
+    with few_rows_at_a_time():
+        result = hsic.evaluate(X, y, sample_weight=5 * w)
+    x, z = sides_of(hsic, X, y)
+    unbiased, index = design == "u", np.indices((9,) * 4).reshape(4, -1)
+    if unbiased:
+        ordered = np.sort(index, axis=0)
+        index = index[:, np.all(np.diff(ordered, axis=0) > 0, axis=0)]
+    of_tuples = np.prod(w[index], axis=0)
+    two, three, four = (norm(w, size) if unbiased else 1.0 for size in (2, 3, 4))
+    statistics, scales = [], []
+    for K in grams(x, X).swapaxes(0, 1):
+        for L in grams(z, y).swapaxes(0, 1):
+            both = list(zip(K, L, strict=True))
+            values = [cores(*pair)[tuple(index)] @ of_tuples for pair in both]
+            statistics.append(np.mean(values) / of_tuples.sum())
+            rows = np.mean(
+                [weighted_projections(*pair, w, unbiased) for pair in both], axis=0
+            )
+            deviation = np.sqrt(w @ (rows - w @ rows) ** 2)
+            scales.append(2 * deviation * three / (two**2 * four))
+    size = np.max(np.abs(statistics))
+    assert_allclose(result.statistics, statistics, rtol=1e-10, atol=1e-12 * size)
+    assert_allclose(result.scales, scales, rtol=1e-10, atol=1e-12 * np.max(scales))
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_features_of_a_linear_kernel_give_the_exact_evaluation(design, weighted):
+    X, y = dependent()
+    w = weights_of_rows(40) if weighted else None
+    options = {"kernel": "linear", "design": design, "pooling": None}
+    exact = HSICEstimator(**options).fit(X, y).evaluate(X + 1e3, y, sample_weight=w)
+    hsic = HSICEstimator(n_components=2, **options).fit(X, y)
+    with mock.patch.object(FeatureMaps, "is_random", True), few_rows_at_a_time():
+        result = hsic.evaluate(X + 1e3, y, sample_weight=w)
+    for name in ("value", "statistics", "scales", "standard_error", "effect_size"):
+        found, expected = getattr(result, name), getattr(exact, name)
+        assert_allclose(found, expected, rtol=1e-10)
+    assert_array_equal(result.feature_errors, [0])
+
+
+def test_integer_weights_are_repeated_rows_of_the_biased_statistic():
+    X, y = dependent()
+    w = np.arange(40) % 4
+    params = {"n_components": 16, "design": "v", "random_state": 0}
+    hsic = HSICEstimator(n_bandwidths=3, **params).fit(X, y)
+    result = hsic.evaluate(X, y, sample_weight=w)
+    expected = hsic.evaluate(np.repeat(X, w, axis=0), np.repeat(y, w, axis=0))
+    assert_allclose(result.statistics, expected.statistics, rtol=1e-10)
+    assert_allclose(result.scales, expected.scales, rtol=1e-10)
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_equal_weights_are_no_weights(design):
+    X, y = dependent()
+    params = {"n_components": 16, "design": design, "random_state": 0}
+    found = hsic_score(X, y, sample_weight=np.full(40, 3.0), **params)
+    assert_allclose(found, hsic_score(X, y, **params), rtol=1e-10)
+    if design == "u":
+        w = np.where(np.arange(40) == 0, 39.0, 1.0)
+        with pytest.raises(ValueError, match="half of all weight in one row"):
+            hsic_score(X, y, sample_weight=w, **params)
+
+
 def test_mean_over_many_draws_is_the_exact_statistic():
     X, y = dependent(n=50, seed=1)
     params = {"kernel": COLLECTION, "target_kernel": TARGETS, "normalize": False}

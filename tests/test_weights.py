@@ -634,12 +634,6 @@ def test_pairs_take_no_weights(samples, variables):
         hsic_score(X, y, second_order=True, sample_weight=w)
 
 
-def test_features_of_hsic_take_no_weights(variables):
-    X, y, w = variables
-    with pytest.raises(ValueError, match="n_components == 8, must be None with sampl"):
-        hsic_score(X, y, n_components=8, sample_weight=w)
-
-
 def test_weights_that_leave_no_digits_are_refused(samples, variables):
     X, Y, w, _ = samples
     w[3] = 1e12

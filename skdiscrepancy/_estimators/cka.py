@@ -163,22 +163,35 @@ def cka(cross: np.ndarray, norms_x: np.ndarray, norms_y: np.ndarray) -> np.ndarr
     return np.divide(cross, scale, out=np.zeros(cross.shape), where=scale > 0)
 
 
-def norms_of(
-    terms: np.ndarray, roundings: np.ndarray, names: list[str] | None = None
+# HSIC of X with itself, of X with y, and of y with itself.
+PAIRS = [(0, 0), (0, 1), (1, 1)]
+
+
+def cka_of_terms(
+    terms: Any, pairs: list[Pair] = PAIRS, names: Sequence[str] = ()
 ) -> np.ndarray:
-    """Return the roots of HSIC of samples with themselves, 0 for rounding errors.
+    """Return the symmetric matrix of CKA from the terms of `hsic_terms`.
 
-    `names` are the names of the samples in a warning of constant samples.
+    All samples are paired with themselves. `names` are the names of the samples in a
+    warning of constant samples.
     """
-    norms = np.sqrt(np.where(terms > roundings, terms, 0.0))
-    if names:
-        warn_of_constants(names, norms)
-    return norms
+    at = tuple(np.array(pairs).T)
+    values, roundings = np.zeros((2, at[1].max() + 1, at[1].max() + 1))
+    values[at], roundings[at] = terms
+    values.T[at] = terms[0]
+    norms = norms_of(np.diagonal(values), np.diagonal(roundings))
+    warn_of_constants(names, norms)
+    return cka(values, norms, norms)
 
 
-def warn_of_constants(names: list[str], norms: np.ndarray) -> None:
+def norms_of(terms: np.ndarray, roundings: np.ndarray) -> np.ndarray:
+    """Return the roots of HSIC of samples with themselves, 0 for rounding errors."""
+    return np.sqrt(np.where(terms > roundings, terms, 0.0))
+
+
+def warn_of_constants(names: Sequence[str], norms: np.ndarray) -> None:
     """Warn of samples with norm 0."""
-    constant = [name for name, norm in zip(names, norms, strict=True) if norm == 0]
+    constant = [name for name, norm in zip(names, norms, strict=False) if norm == 0]
     if constant:
         warn_user(
             f"CKA with {', '.join(constant)} is 0, because HSIC with itself is not "
@@ -346,11 +359,8 @@ class CKAResult(MatrixResult):
             One row for each layer of X and one column for each layer of Y, with the
             names of the layers as index and columns.
         """
-        frame = super().to_frame()
-        frame = frame.set_index(frame.columns[0])
-        frame.index.name = "layer"
-        frame.columns = list(self.y_layers)
-        return frame
+        names = {"index": list(self.x_layers), "columns": list(self.y_layers)}
+        return type(super().to_frame())(self.matrix, **names).rename_axis("layer")
 
 
 def cka_score(
@@ -529,17 +539,8 @@ def _cka_matrix(
                 f"{title[0].upper()}{title[1:]} has {own.n} rows, must have "
                 f"{grams[0].n} as {titles[0]}."
             )
-    at = tuple(np.array(pairs).T)
     terms = hsic_terms(grams, pairs, unbiased=settings.unbiased, run=run)
-    values, roundings = np.zeros((2, len(grams), len(grams)))
-    values[at], roundings[at] = terms
-    values.T[at] = terms[0]
-    norms = norms_of(np.diagonal(values), np.diagonal(roundings), titles)
-    return cka(values, norms, norms)[:p, 0 if right is left else p :]
-
-
-# HSIC of X with itself, of X with y, and of y with itself.
-PAIRS = [(0, 0), (0, 1), (1, 1)]
+    return cka_of_terms(terms, pairs, titles)[:p, 0 if right is left else p :]
 
 
 class CKAEstimator(KeywordHints, BaseEstimator):
@@ -695,9 +696,10 @@ class CKAEstimator(KeywordHints, BaseEstimator):
             The larger, the more similar.
         """
         check_is_fitted(self)
-        if X is None and y is None:
-            return cka_of_terms(self.hsic_, self._roundings, warn=True)
-        return cka_of_terms(*self._terms(X, y, first=False)[0], warn=True)
+        terms: Any = self.hsic_, self._roundings
+        if X is not None or y is not None:
+            terms = self._terms(X, y, first=False)[0]
+        return float(cka_of_terms(terms, names="Xy")[0, 1])
 
     def _add(self, X: Any, y: Any, *, first: bool) -> None:
         """Add the terms of one batch."""
@@ -708,7 +710,7 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self.hsic_, self._roundings = self.hsic_ + terms[0], self._roundings + terms[1]
         self.n_batches_ += 1
         self.n_samples_seen_ += n
-        self.cka_ = cka_of_terms(self.hsic_, self._roundings)
+        self.cka_ = float(cka_of_terms((self.hsic_, self._roundings))[0, 1])
 
     def _terms(self, X: Any, y: Any, *, first: bool) -> tuple[Any, int]:
         """Return the terms of one sample; the first one chooses the kernels."""
@@ -737,12 +739,3 @@ class CKAEstimator(KeywordHints, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return tag_target(super().__sklearn_tags__())
-
-
-def cka_of_terms(
-    terms: np.ndarray, roundings: np.ndarray, *, warn: bool = False
-) -> float:
-    """Return CKA from HSIC of X with itself, of X with y, and of y with itself."""
-    names = ["X", "y"] if warn else None
-    norms = norms_of(terms[[0, 2]], roundings[[0, 2]], names)
-    return float(cka(terms[1:2, np.newaxis], norms[:1], norms[1:])[0, 0])

@@ -57,12 +57,6 @@ from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_s
 from skdiscrepancy.tables import encode, encode_target, fit_target_encoder
 
 
-def check_enough(n: int) -> None:
-    """Refuse a test of fewer rows than the unbiased HSIC needs."""
-    if n < 4:
-        raise ValueError(f"n_samples == {n}, must be >= 4 for an HSIC test.")
-
-
 def reads_labels(settings: Settings) -> bool:
     """Return whether the parameter `target_kernel` asks for labels."""
     kernels = settings.target_kernels
@@ -362,7 +356,9 @@ class HSICEstimator(BaseDiscrepancy):
         design = settings.design
         X, y, weights = self._weighted(samples, sample_weight, settings)
         X, y = self._validate_fitted(X, y, settings)
-        pair = None if self.n_components is None else self._pair(X, y)
+        pair = None
+        if self.n_components is not None:
+            pair = self._pair(X, y, weights=weights)
         if pair is not None:
             scales = self.normalize or settings.errors
             statistics = dependence_of_features(
@@ -433,7 +429,7 @@ class HSICEstimator(BaseDiscrepancy):
     @in_one_blas_thread
     def _test(self, X: Any, y: Any, settings: Settings) -> TestResult:
         """Test whether X and y are independent, with checked parameters."""
-        options = settings.options
+        options, design = settings.options, settings.design
         X, y = self._validate_fitted(X, y, settings)
         sides = [
             columns_of(rows, own, all_rows=options.wants_blocks)
@@ -441,17 +437,26 @@ class HSICEstimator(BaseDiscrepancy):
         ]
         names = "X", "y"
         options = options.with_block_length(len(X), *sides, names=names, both=True)
+        paired = self._is_paired(design)
+        if len(X) < 4 and not paired and options.method != "asymptotic":
+            raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
         how = self._members(), self.random_state, self._run
         if self.n_components is not None:
             result = self._test_of_features(X, y, options.ready(*how))
             if result is not None:
                 return result
-        return self._test_of_grams(X, y, settings.design, options.ready(*how))
+        if options.method == "asymptotic" and not paired:
+            return self._gamma_test(X, y)
+        options = options.ready(*how)
+        if not paired:
+            return shift_test((X, self.kernels_), (y, self.target_kernels_), options)
+        x = gram(self.kernels_, X, run=self._run)
+        z = gram(self.target_kernels_, y, run=self._run)
+        return one_sample_test(paired_core(x, z, design), design, options)
 
     def _test_of_features(self, X: Any, y: Any, options: Options) -> TestResult | None:
         """Test whether X and y are independent, None if no features are random."""
         length, step, is_lazy = None, None, isinstance(X, LazyRows)
-        check_enough(len(X))
         if options.method == "shift":
             if is_lazy:
                 raise ValueError(
@@ -471,7 +476,9 @@ class HSICEstimator(BaseDiscrepancy):
         pair = self._pair(X, y, step)
         return None if pair is None else feature_window_test(pair, options, length)
 
-    def _pair(self, X: Any, y: Any, step: int | None = None) -> FeaturePair | None:
+    def _pair(
+        self, X: Any, y: Any, step: int | None = None, weights: Any = None
+    ) -> FeaturePair | None:
         """Return the features of both sides, None if all kernels have exact ones."""
         maps = self._features((self.kernels_, [X]), (self.target_kernels_, [y]))
         is_lazy = isinstance(X, LazyRows)
@@ -480,21 +487,7 @@ class HSICEstimator(BaseDiscrepancy):
             return None
         blocks = paired_blocks(X, y, step=step, run=self._run)
         some = (X.some, y.some) if is_lazy else None
-        return FeaturePair(maps, blocks, self.feature_seed_, some)
-
-    def _test_of_grams(
-        self, X: Any, y: Any, design: Design, options: Options
-    ) -> TestResult:
-        """Test whether X and y are independent, with exact kernels."""
-        kernels, target_kernels = self.kernels_, self.target_kernels_
-        if self._is_paired(design):
-            run = options.run
-            x, z = gram(kernels, X, run=run), gram(target_kernels, y, run=run)
-            return one_sample_test(paired_core(x, z, design), design, options)
-        if options.method == "asymptotic":
-            return self._gamma_test(X, y)
-        check_enough(len(X))
-        return shift_test((X, kernels), (y, target_kernels), options)
+        return FeaturePair(maps, blocks, self.feature_seed_, some, weights)
 
     def _gamma_test(self, X: np.ndarray, y: np.ndarray) -> TestResult:
         """Test whether X and y are independent, by a gamma distribution."""
@@ -533,11 +526,6 @@ class HSICEstimator(BaseDiscrepancy):
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
     def _refuse_weights(self, samples: list[Any], name: str) -> None:
-        if self.n_components is not None:
-            raise ValueError(
-                f"n_components == {self.n_components}, must be None with {name}, "
-                "because only exact kernels weight the rows of HSIC."
-            )
         of_y = getattr(self, "target_kernels_", [])
         refuse_balanced(of_y, NO_BALANCE.format(name), "target_kernel")
         check_consistent_length(*samples)

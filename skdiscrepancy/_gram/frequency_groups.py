@@ -12,8 +12,8 @@ frequencies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -131,6 +131,17 @@ class FeatureSide:
                     lines[ends[k] - 1] = np.einsum("ij,ij->j", F, F)
         return lines
 
+    def matrices(
+        self, block: Any, index: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the Gram matrices of all groups, for each kernel and a few rows."""
+        features = [self.features(g, block, index) for g in range(len(self.groups))]
+        for F, is_norm in zip(features, self.is_norm, strict=True):
+            F[is_norm] = 0
+        for k in range(self.n_kernels):
+            own = [F[self.lines(g, range(k, k + 1))] for g, F in enumerate(features)]
+            yield k, np.array([F.T @ F for F in own])
+
     def lines(self, g: int, kernels: range) -> slice:
         """Return the lines of consecutive kernels."""
         return slice(self.starts[g][kernels[0]], self.ends[g][kernels[-1]])
@@ -186,9 +197,23 @@ class FeaturePair:
         Seed of the random signs.
     some : pair of ndarray or None, default=None
         Rows from whose means the features are measured. None reads the first rows.
+    weights : ndarray of shape (n,) or None, default=None
+        Weights of the rows, which sum to one. None is equal weights.
+
+    Attributes
+    ----------
+    weights : float or ndarray of shape (n,)
+        Weights of the rows. Equal weights are one number.
     """
 
-    def __init__(self, maps: Any, blocks: Blocks, seed: int, some: Any = None):
+    def __init__(
+        self,
+        maps: Any,
+        blocks: Blocks,
+        seed: int,
+        some: Any = None,
+        weights: np.ndarray | None = None,
+    ):
         if some is None:
             some = blocks.read(next(iter(blocks.pieces())))
         self.x, self.y = (
@@ -196,82 +221,108 @@ class FeaturePair:
             for i, (own, rows) in enumerate(zip(maps, some, strict=True))
         )
         self.blocks, self.run, self.n = blocks, blocks.run, sum(blocks.sizes)
+        self.weights: Any = 1 / self.n if weights is None else weights
         self.n_groups = len(self.x.groups)
 
-    def strips(self, given: PieceRows) -> Iterator[tuple[int, Any, Any, np.ndarray]]:
-        """Yield each group with its features of x and y, and the rows, some a time."""
+    def strips(
+        self, given: PieceRows
+    ) -> Iterator[tuple[int, Any, Any, np.ndarray, Any]]:
+        """Yield each group with its features of x and y, the rows and weights."""
         for start in range(0, len(given.positions), STRIP):
             end_if_stopped()
             strip = slice(start, start + STRIP)
             (x, y), index = given.block, given.positions[strip]
+            w = self.weights_of(index)
             for g in range(self.n_groups):
                 A = self.x.features(g, x[strip], index)
-                yield g, A, self.y.features(g, y[strip], index), index
+                yield g, A, self.y.features(g, y[strip], index), index, w
 
-    def sums(self) -> list[Any]:
-        """Return the sums over all rows, for each group, in one pass.
+    def weights_of(self, index: np.ndarray) -> Any:
+        """Return the weights of some rows, one number if all rows have it."""
+        return self.weights[index] if np.ndim(self.weights) else self.weights
+
+    def sums(self, powers: Sequence[int] = (0,)) -> list[Any]:
+        """Return sums over all rows, for each group and power, in one pass.
 
         For x and for y, the sums of the features and of their squares, and the sums of
-        the products of a feature of x and a feature of y.
+        the products of a feature of x and a feature of y. A row has the weight
+        w (1 - 2 w)^power, and 1 if all rows have one weight.
         """
-        return self.blocks.sum(self.blocks.task(FeaturePair._sums, self))
+        return self.blocks.sum(self.blocks.task(FeaturePair._sums, self, powers))
 
-    def _sums(self, given: PieceRows) -> list[Any]:
-        totals: list[Any] = [(0.0,) * 5] * self.n_groups
-        for g, A, B, _ in self.strips(given):
-            with np.errstate(all="ignore"):
-                ones = np.ones(A.shape[1])
-                squares = (np.einsum("ij,ij->i", F, F) for F in (A, B))
-                totals[g] = add(totals[g], (A @ ones, B @ ones, *squares, A @ B.T))
+    def _sums(self, powers: Sequence[int], given: PieceRows) -> list[Any]:
+        totals: list[Any] = [[(0.0,) * 5] * len(powers)] * self.n_groups
+        for g, A, B, index, w in self.strips(given):
+            found, ones = [], np.ones(len(index))
+            for power in powers:
+                F, G = A, B
+                if np.ndim(w):
+                    F, G = (Z * (w * (1 - 2 * w) ** power) for Z in (A, B))
+                squares = np.einsum("ij,ij->i", F, A), np.einsum("ij,ij->i", G, B)
+                found.append((F @ ones, G @ ones, *squares, F @ B.T))
+            totals[g] = add(totals[g], found)
         return totals
 
-    def variances(self, forms: list[Any], means: np.ndarray) -> np.ndarray:
-        """Return the variances over rows of a bilinear function of features.
+    def variances(
+        self, forms: Sequence[Any], powers: Sequence[int], means: np.ndarray
+    ) -> np.ndarray:
+        """Return the weighted variances over rows of a bilinear function of features.
 
-        The function of a kernel on x and a kernel on y is the sum over all groups of
-        a' M b + a' p + b' q, with the features a of the first and b of the second
-        kernel.
+        The function of a kernel on x and a kernel on y is the mean over groups of sums
+        over powers of (1 - 2 w)^power a' M b. There w is the weight of the row, and a
+        and b are the features of both kernels, with a one after them.
 
         Parameters
         ----------
-        forms : list of (M, p, q) tuples
-            For each group, arrays of shape (n_lines_x, n_lines_y),
-            (n_lines_x, n_kernels_y) and (n_kernels_x, n_lines_y).
+        forms : sequence of lists of ndarray of shape (n_x, n_y)
+            The matrices M for each group and power. After the lines of all kernels come
+            the ones of all kernels.
+        powers : sequence of int
+            Powers.
         means : ndarray of shape (n_kernels_x, n_kernels_y)
-            Means of the functions over all rows.
+            Weighted means of the functions over all rows.
 
         Returns
         -------
         variances : ndarray of shape (n_kernels_x, n_kernels_y)
             Variances.
         """
-        work = self.blocks.task(FeaturePair._squares, self, forms, means)
-        return self.blocks.sum(work) / self.n
+        plans, every = [], np.arange(self.x.n_kernels)
+        for matrices, ends in zip(forms, self.x.ends, strict=True):
+            # The one of a kernel goes after its lines.
+            order = np.insert(np.arange(ends[-1]), ends, ends[-1] + every)
+            bounds = list(pairwise([0, *(ends + 1 + every)]))
+            own = [M[order] / self.n_groups for M in matrices]
+            plans.append((order < ends[-1], bounds, own))
+        work = self.blocks.task(FeaturePair._squares, self, plans, powers, means)
+        return self.blocks.sum(work)
 
     def _squares(
-        self, forms: list[Any], means: np.ndarray, given: PieceRows
+        self, plans: list[Any], powers: Sequence[int], means: Any, given: PieceRows
     ) -> np.ndarray:
-        x, y, squares = self.x, self.y, np.zeros_like(means)
-        for g, A, B, strip in self.strips(given):
+        y, squares = self.y, np.zeros_like(means)
+        for g, A, B, index, w in self.strips(given):
             if g == 0:
-                values = np.zeros((*means.shape, len(strip))) - means[..., np.newaxis]
-            M, of_x, of_y = forms[g]
-            runs = _runs(y.starts[g], y.ends[g])
-            for k, (start, end) in enumerate(zip(x.starts[g], x.ends[g], strict=True)):
-                own = A[start:end]
-                values[k] += of_x[start:end].T @ own
+                values = np.zeros((*means.shape, len(index))) - means[..., np.newaxis]
+            (is_line, bounds, matrices), runs = plans[g], _runs(y.starts[g], y.ends[g])
+            lines = np.ones((len(is_line), len(index)))
+            lines[is_line] = A
+            scaled = [lines * (1 - 2 * w) ** p if p else lines for p in powers]
+            for k, (start, end) in enumerate(bounds):
+                both = zip(matrices, scaled, strict=True)
                 # Faster than one product of matrices for each kernel on y.
-                weighted = M[start:end].T @ own
-                for kernels, lines, size in runs:
-                    shape = (-1, size, len(strip))
+                parts = (M[start:end].T @ F[start:end] for M, F in both)
+                weighted = reduce(np.add, parts)
+                values[k] += weighted[len(B) :]
+                for kernels, own, size in runs:
+                    shape = (-1, size, len(index))
                     values[k, kernels] += np.einsum(
                         "lfr,lfr->lr",
-                        weighted[lines].reshape(shape),
-                        B[lines].reshape(shape),
+                        weighted[own].reshape(shape),
+                        B[own].reshape(shape),
                     )
-            for m, (start, end) in enumerate(zip(y.starts[g], y.ends[g], strict=True)):
-                values[:, m] += of_y[:, start:end] @ B[start:end]
             if g == self.n_groups - 1:
+                values *= np.sqrt(w)
                 squares += np.einsum("klr,klr->kl", values, values)
         return squares
 
@@ -332,24 +383,19 @@ class LineMoments(NamedTuple):
         return cls(means, spreads, sizes, np.where(norms, 1.0, weights))
 
 
-def block_sums(
-    values: np.ndarray, x_starts: np.ndarray, y_starts: np.ndarray
-) -> np.ndarray:
-    """Sum an array over the lines of each kernel on x and of each kernel on y."""
-    return np.add.reduceat(np.add.reduceat(values, x_starts, axis=0), y_starts, axis=1)
-
-
 def unbiased_products(squares: Any, linear: Any, spreads: Any, n: int) -> Any:
-    """Return the U-statistic of HSIC for n rows from features.
+    """Return the U-statistic of HSIC for n rows, from features less their means.
+
+    This is Equation 5 of [1]_ for matrices whose rows sum to zero, with the diagonal.
 
     Parameters
     ----------
     squares : ndarray
-        Sums of squared covariances of features.
+        Sums of squared covariances of features, which is the V-statistic.
     linear : ndarray
-        Covariances of the squared distances of the features from their means.
+        Covariances of the squared norms of the features, which are the diagonals.
     spreads : ndarray
-        Products of the means of these squared distances.
+        Products of the means of these squared norms.
     n : int
         Number of rows.
 
@@ -357,5 +403,10 @@ def unbiased_products(squares: Any, linear: Any, spreads: Any, n: int) -> Any:
     -------
     statistics : ndarray
         Statistics.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
     """
     return (squares - linear / (n - 2) - spreads / (n - 1)) * (n / (n - 3))

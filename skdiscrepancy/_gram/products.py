@@ -12,7 +12,7 @@ tiles. `centred_products` gives row sums of all products of two collections, and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cache, partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ ROUNDING = 100
 # Every pair of rows has the weight 1.
 UNIFORM = PairWeights(None, [(1.0, None)])
 Finish = Callable[[np.ndarray], tuple[np.ndarray, ...]]
+Form = Callable[[str], list[Any]]
 Pair = tuple[int, int]
 
 
@@ -104,12 +105,11 @@ def centred_products(x: Gram, y: Gram, centring: Centring, finish: Finish) -> Pr
         Results for every kernel of x with every kernel of y.
     """
     run = x.run
-    leaves = leaves_of(Forms(x), Forms(y))
+    x_form, y_form = (cache(partial(_form, gram)) for gram in (x, y))
+    leaves = _leaves_of(x_form, y_form, x.n)
     if leaves is not None:
-        kernels = [*leaves[0], *leaves[1]]
-        places = range(x.n_kernels), range(x.n_kernels, len(kernels))
-        work = partial(_row_results, centring, finish)
-        found = _in_order(kernels, list(product(*places)), centring, work, run)
+        pairs = list(product(*leaves))
+        found = _in_order(pairs, centring, run, _row_results, finish)
         sizes, *results = np.array([(s, *np.ravel(r)) for s, r in found]).T
         return Products(np.array(results), sizes, IN_ORDER)
     diagonal, weights = centring.diagonal, centring.weights
@@ -166,99 +166,83 @@ def pair_totals(
     roundings : ndarray of shape (n_pairs,)
         How large a rounding error of the total of a matrix with itself may be.
     """
-    forms = [Forms(gram) for gram in grams]
-    of_pairs = [leaves_of(forms[i], forms[j]) for i, j in pairs]
+    forms = [cache(partial(_form, gram)) for gram in grams]
+    of_pairs = [_leaves_of(forms[i], forms[j], grams[0].n) for i, j in pairs]
     short = [t for t, both in enumerate(of_pairs) if both is not None]
     others = [t for t, both in enumerate(of_pairs) if both is None]
     found = np.empty((len(pairs), 2))
     if short:
-        chosen = [[leaf for [leaf] in of_pairs[t] or ()] for t in short]
-        kernels = list({id(leaf): leaf for both in chosen for leaf in both}.values())
-        places: list[Any] = [[kernels.index(leaf) for leaf in both] for both in chosen]
-        work = partial(_total, centring)
-        found[short] = _in_order(kernels, places, centring, work, run)
+        leaves = [tuple(leaf for [leaf] in of_pairs[t] or ()) for t in short]
+        found[short] = _in_order(leaves, centring, run, _total)
     if others:
+        tiles = [_tiles(gram, form) for gram, form in zip(grams, forms, strict=True)]
         some = [pairs[t] for t in others]
-        found[others] = _totals_over_tiles(forms, some, centring, run)
+        found[others] = _totals_over_tiles(tiles, some, centring, run)
     return found[:, 0], found[:, 1]
 
 
-class Forms:
-    """A Gram, and its forms whose products need no pairs of rows, each made once."""
+def _form(gram: Gram, form: str) -> list[Any]:
+    """Return the kernels in a form whose products need no pairs, if all have it.
 
-    def __init__(self, gram: Gram):
-        self.gram = gram
-        self.n = gram.n
-
-    @cached_property
-    def classes(self) -> list[Any]:
-        """The labels, if all kernels compare labels."""
-        gram = self.gram
-        if not isinstance(gram, KernelGram) or gram.labels is None:
+    The labels, the centred features, the sorted column for products with another
+    column ("products"), or for products with labels, which scan the classes ("rows").
+    """
+    if not isinstance(gram, KernelGram):
+        return []
+    if form == "labels":
+        labels = gram.labels
+        return [
+            Classes(labels, kernel) for kernel in gram.kernels if labels is not None
+        ]
+    if form == "features":
+        rows, known = gram.function_rows, gram.kernels_with_features()
+        if rows is None or len(known) < gram.n_kernels:
             return []
-        return [Classes(gram.labels, kernel) for kernel in gram.kernels]
-
-    @cached_property
-    def features(self) -> list[Any]:
-        """The centred features, if all kernels have explicit features."""
-        gram = self.gram
-        if not isinstance(gram, KernelGram):
-            return []
-        known = gram.kernels_with_features()
-        if len(known) < gram.n_kernels or gram.function_rows is None:
-            return []
-        rows = gram.function_rows
         return [Features(kernel, rows, centred=True) for kernel in gram.kernels]
-
-    def _lines(self, sums: str) -> list[Any]:
-        """Return the kernels on a sorted column, if all of them are."""
-        if not isinstance(self.gram, KernelGram):
-            return []
-        ways = self.gram.ways(sums)
-        return [] if ways.others or ways.with_features else ways.lines()
-
-    @cached_property
-    def exponentials(self) -> list[Any]:
-        """The column for products with another column."""
-        lines = self._lines("products")
-        return [] if any(line.profile.degree for line in lines) else lines
-
-    @cached_property
-    def lines(self) -> list[Any]:
-        """The column for products with labels, which are scans of the classes."""
-        lines = self._lines("rows")
-        wide = any(
-            line.profile.degree and 0 < line.profile.rate * line.column.span < MIN_SPAN
-            for line in lines
-        )
-        return [] if wide else lines
-
-    @cached_property
-    def tiles(self) -> Gram:
-        """A Gram of one kernel whose tiles keep their digits."""
-        if not self.features:
-            return self.gram
-        # Centred, inner products have no offset to lose digits to.
-        blocks = [block for _, block in self.features[0].blocks()]
-        return FactorGram(np.concatenate(blocks).T)
+    ways = gram.ways(form)
+    if ways.others or ways.with_features:
+        return []
+    lines: list[Any] = ways.lines()
+    polynomials = [line for line in lines if line.profile.degree]
+    widths = [line.profile.rate * line.column.span for line in polynomials]
+    if polynomials and (form == "products" or any(0 < w < MIN_SPAN for w in widths)):
+        return []
+    return lines
 
 
-def leaves_of(x: Forms, y: Forms) -> tuple[list[Leaf], list[Leaf]] | None:
+def _leaves_of(x: Form, y: Form, n: int) -> tuple[list[Leaf], list[Leaf]] | None:
     """Return both factors of products that are summed without pairs, None for tiles.
 
     This is the table of products: labels with anything that is not summed over tiles,
     features with features where it pays off, and exponentials on two columns.
     """
-    if x.classes or y.classes:
-        first, second = (f.classes or f.features or f.lines for f in (x, y))
-    elif x.features and y.features:
-        first, second = x.features, y.features
+    if x("labels") or y("labels"):
+        first, second = (f("labels") or f("features") or f("rows") for f in (x, y))
+    elif x("features") and y("features"):
+        first, second = x("features"), y("features")
         a, b = (max(leaf.n_components for leaf in leaves) for leaves in (first, second))
-        if a * b > x.n * (a + b):
+        if a * b > n * (a + b):
             return None
     else:
-        first, second = x.exponentials, y.exponentials
+        first, second = x("products"), y("products")
     return (first, second) if first and second else None
+
+
+def _products(x: Leaf, y: Leaf, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return the row sums of the product of two leaves, with weights of the rows."""
+    for labels, other in ((x, y), (y, x)):
+        if isinstance(labels, Classes):
+            return labels.diagonal * other.class_sums(labels.codes, weights)
+    return x.products(y, weights)
+
+
+def _tiles(gram: Gram, form: Form) -> Gram:
+    """Return a Gram of one kernel whose tiles keep their digits."""
+    if not form("features"):
+        return gram
+    # Centred, inner products have no offset to lose digits to.
+    blocks = [block for _, block in form("features")[0].blocks()]
+    return FactorGram(np.concatenate(blocks).T)
 
 
 class Centred(NamedTuple):
@@ -299,27 +283,23 @@ class Centred(NamedTuple):
 
 
 def _in_order(
-    kernels: list[Leaf],
-    pairs: list[Pair],
-    centring: Centring,
-    work: Callable[[Centred, Centred], Any],
-    run: Run,
+    pairs: list[Any], centring: Centring, run: Run, work: Callable[..., Any], *args: Any
 ) -> list[Any]:
-    """Centre the kernels of leaves, and return the results of work on pairs of them."""
-    with progress("kernel sums", len(kernels) + len(pairs), run.verbose) as line:
-        line.step = len(kernels)
-        every = range(len(kernels))
-        centred = list(run_all(every, Work(_centre, centring, kernels), run))
+    """Centre the leaves of pairs, each once, and return what work gives for the pairs.
+
+    `work` takes `args`, how matrices are centred, all of them, and two positions.
+    """
+    kernels = {id(leaf): leaf for pair in pairs for leaf in pair}
+    places = {key: i for i, key in enumerate(kernels)}
+    tasks = [tuple(places[id(leaf)] for leaf in pair) for pair in pairs]
+    leaves = list(kernels.values())
+    with progress("kernel sums", len(leaves) + len(pairs), run.verbose) as line:
+        line.step = len(leaves)
+        every = range(len(leaves))
+        centred = list(run_all(every, Work(_centre, centring, leaves), run))
         line.advance()
         line.step = len(pairs)
-        return list(run_all(pairs, Work(_of_pair, work, centred), run))
-
-
-def _of_pair(
-    work: Callable[[Centred, Centred], Any], centred: list[Centred], pair: Pair
-) -> Any:
-    """Return the result of work on a pair of centred matrices."""
-    return work(*(centred[i] for i in pair))
+        return list(run_all(tasks, Work(work, *args, centring, centred), run))
 
 
 def _mass(vector: np.ndarray | None, n: int) -> float:
@@ -329,10 +309,10 @@ def _mass(vector: np.ndarray | None, n: int) -> float:
 
 def _centre(centring: Centring, leaves: list[Leaf], i: int) -> Centred:
     """Centre leaf i."""
-    w, n = centring.weights.rows, leaves[i].n_rows
-    mass, sums = _mass(w, n), leaves[i].sums(w)
-    leaf = leaves[i].widened(sums.mean() / mass)
-    if leaf is not leaves[i]:
+    given, w, n = leaves[i], centring.weights.rows, leaves[i].n_rows
+    mass, sums = _mass(w, n), given.sums(w)
+    leaf = given.widened(sums.mean() / mass)
+    if leaf is not given:
         sums = leaf.sums(w)
     own = leaf.diagonal
     own_terms = own if w is None else w * own
@@ -349,18 +329,19 @@ def _centre(centring: Centring, leaves: list[Leaf], i: int) -> Centred:
 
 
 def _row_results(
-    centring: Centring, finish: Finish, K: Centred, L: Centred
+    finish: Finish, centring: Centring, centred: list[Centred], pair: Pair
 ) -> tuple[float, Any]:
     """Return the size and the result of the product of two centred matrices.
 
     With the offsets f and g and the vector v of a term of the weights, the row sums are
     those of v_j times (K_ij - f_i - f_j) (L_ij - g_i - g_j), multiplied out.
     """
+    K, L = centred[pair[0]], centred[pair[1]]
     f, g = K.offsets, L.offsets
     total, size = np.zeros(len(f)), K.size * L.size
     for t, (factor, vector) in enumerate(centring.weights.terms):
         mass, v = _mass(vector, len(f)), 1.0 if vector is None else vector
-        products = K.leaf.products(L.leaf, vector)
+        products = _products(K.leaf, L.leaf, vector)
         # K o L can be larger than the product of the sizes of K and L.
         largest = float(np.abs(products).max())
         size = max(size, largest / mass if vector is None else largest)
@@ -377,15 +358,22 @@ def _row_results(
     return size, finish(total[np.newaxis])
 
 
-def _total(centring: Centring, K: Centred, L: Centred) -> tuple[float, float]:
+def _total(
+    centring: Centring, centred: list[Centred], pair: Pair
+) -> tuple[float, float]:
     """Return the total of the product of two centred matrices, and its rounding.
 
     The sum of the row sums above, where K g and L f have become inner products with the
     row sums of K and L.
     """
+    K, L = centred[pair[0]], centred[pair[1]]
     n, f, g = len(K.offsets), K.offsets, L.offsets
     [of_K], [of_L] = K.sums, L.sums
-    product = K.leaf.product_total(L.leaf)
+    if isinstance(K.leaf, Features) and isinstance(L.leaf, Features):
+        # Half of the time of the row sums.
+        product = float(np.square(K.leaf.covariance(L.leaf)).sum())
+    else:
+        product = float(_products(K.leaf, L.leaf).sum())
     total = product - n * n * K.shift * L.shift
     total -= K.shift * of_L.sum() + L.shift * of_K.sum()
     total -= 2 * (f @ of_L + g @ of_K)
@@ -404,9 +392,8 @@ class PairTotals(Gram):
 
     tile = 128
 
-    def __init__(self, grams: Sequence[Gram], pairs: list[Pair], run: Run):
-        self.grams, self.run = grams, run
-        self.places = tuple(np.array(pairs).T)
+    def __init__(self, grams: Sequence[Gram], pairs: np.ndarray, run: Run):
+        self.grams, self.run, self.places = grams, run, tuple(pairs.T)
         self.n, self.n_kernels = grams[0].n, len(pairs)
         self.n_features = sum(gram.n_features for gram in grams)
         self.dtype = np.result_type(*(gram.dtype for gram in grams))
@@ -424,23 +411,21 @@ class PairTotals(Gram):
 
 
 def _totals_over_tiles(
-    forms: list[Forms], pairs: list[Pair], centring: Centring, run: Run
+    grams: list[Gram], pairs: list[Pair], centring: Centring, run: Run
 ) -> np.ndarray:
     """Return totals and roundings of pairs by one walk over tiles of all Grams."""
-    used = sorted({i for pair in pairs for i in pair})
-    at = {i: k for k, i in enumerate(used)}
-    region = square(0, forms[0].n, diagonal=centring.diagonal)
+    used, places = np.unique(pairs, return_inverse=True)
+    places = places.reshape(-1, 2)
+    region = square(0, grams[0].n, diagonal=centring.diagonal)
     centred, sizes = [], []
-    for gram in (forms[i].tiles for i in used):
-        gram.run = run
-        sums = gram.sums(diagonal=centring.diagonal)
-        centred.append(gram.centred(centring.offsets(sums)))
+    for i in used:
+        grams[i].run = run
+        sums = grams[i].sums(diagonal=centring.diagonal)
+        centred.append(grams[i].centred(centring.offsets(sums)))
         largest = np.abs(sums).max() / region.row_length
-        sizes.append(max(largest, gram.magnitudes().max()))
-    places = [(at[i], at[j]) for i, j in pairs]
+        sizes.append(max(largest, grams[i].magnitudes().max()))
     both = PairTotals(centred, places, run)
     [(totals, _)] = both.walk([region])
     # Entries that are rounding errors of zero have squares that are far smaller.
     errors = ROUNDING * float(np.finfo(both.dtype).eps) * both.n * np.array(sizes)
-    roundings = errors[np.array(places)].prod(axis=1)
-    return np.column_stack([totals.sum(axis=1), roundings])
+    return np.column_stack([totals.sum(axis=1), errors[places].prod(axis=1)])

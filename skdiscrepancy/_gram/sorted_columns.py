@@ -69,11 +69,6 @@ class FactorGram(Gram):
         np.matmul(self.features[:, rows].T, self.features[:, cols], out=values)
         yield 0, values
 
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the values of pairs."""
-        F = self.features
-        return np.einsum("ri,ri->i", F[:, rows], F[:, cols])[np.newaxis]
-
     def sums(
         self, weights: np.ndarray | None = None, *, diagonal: bool = True
     ) -> np.ndarray:
@@ -103,11 +98,8 @@ class Leaf:
     n_rows: int
     diagonal: Any
     wide = False
-
-    @property
-    def least_size(self) -> float:
-        """Size of the matrix below which its entries are rounding errors."""
-        return 0.0
+    # Size of the matrix below which its entries are rounding errors.
+    least_size: Any = 0.0
 
     @property
     def nbytes(self) -> int:
@@ -122,13 +114,15 @@ class Leaf:
         """Return the row sums, with or without weights of the rows."""
         raise NotImplementedError
 
-    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of the product with another kernel on the same rows."""
+    def class_sums(
+        self, codes: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the row sums over the rows of the same class."""
         raise NotImplementedError
 
-    def product_total(self, other: Any) -> float:
-        """Return the sum of all entries of the product with another kernel."""
-        return float(self.products(other).sum())
+    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums of the product with another leaf of this form."""
+        raise NotImplementedError
 
 
 class Features(Leaf):
@@ -214,27 +208,14 @@ class Features(Leaf):
         return total, self.inner(total, start, stop) - own
 
     def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of the product with labels or other features."""
-        if isinstance(other, Classes):
-            return other.products(self, weights)
-        covariance = self._covariance(other, weights)
+        """Return the row sums of the product with other features."""
+        covariance = self.covariance(other, weights)
         both = zip(self.blocks(), other.blocks(), strict=True)
         return np.concatenate(
             [np.einsum("ij,ij->i", F @ covariance, G) for (_, F), (_, G) in both]
         )
 
-    def product_total(self, other: Any) -> float:
-        """Return the sum of all entries of the product.
-
-        With other features, this is the squared norm of the covariance of both, which
-        takes half of the time of the row sums.
-        """
-        if not isinstance(other, Features):
-            return super().product_total(other)
-        covariance = self._covariance(other)
-        return float(np.vdot(covariance, covariance))
-
-    def _covariance(
+    def covariance(
         self, other: Features, weights: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the sums of the products of features."""
@@ -246,7 +227,7 @@ class Features(Leaf):
             covariance += of_rows.T @ G
         return covariance
 
-    def class_products(
+    def class_sums(
         self, codes: np.ndarray, weights: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the row sums over the rows of the same class."""
@@ -339,11 +320,11 @@ class Line(Leaf):
         return rate, 1 / rate
 
     def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of the product with labels or another line.
+        """Return the row sums of the product with another line.
 
         Both kernels are exponentials, or one minus an exponential where `wide`.
         """
-        if isinstance(other, Classes) or (self.wide and not other.wide):
+        if self.wide and not other.wide:
             return other.products(self, weights)
         (x_rate, x_factor), (y_rate, y_factor) = self.rate, other.rate
         column = self.column
@@ -357,6 +338,24 @@ class Line(Leaf):
             weights=None if weights is None else weights[column.order],
         )
         return column.in_rows(sums) * (x_factor * y_factor)
+
+    def class_sums(
+        self, codes: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the row sums over the rows of the same class."""
+        within = np.argsort(codes[self.column.order], kind="stable")
+        order, steps = self.column.order[within], steps_of(self.column.values[within])
+        starts = np.diff(codes[order], prepend=-1) != 0
+        steps[starts] = np.inf
+        sums = np.empty(len(order))
+        rows = None if weights is None else weights[np.newaxis, order]
+        if self.wide:
+            rate, factor = self.rate
+            sums[order] = complement_sums(steps, rate, rows, starts)[0] * factor
+        else:
+            assert isinstance(self.profile, Profile)
+            sums[order] = scan_sums(steps, self.profile, rows)[0]
+        return sums
 
 
 class Classes(Leaf):
@@ -372,29 +371,13 @@ class Classes(Leaf):
         """Return the row sums."""
         return self.diagonal * np.bincount(self.codes, weights)[self.codes]
 
-    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of the product with any other leaf."""
-        if isinstance(other, Classes):
-            both = self.codes * (other.codes.max() + 1) + other.codes
-            both = np.unique(both, return_inverse=True)[1]
-            sums = np.bincount(both, weights)[both] * other.diagonal
-            return sums * self.diagonal
-        if isinstance(other, Features):
-            return other.class_products(self.codes, weights) * self.diagonal
-        order, values = other.column.order, other.column.values
-        within = np.argsort(self.codes[order], kind="stable")
-        order, steps = order[within], steps_of(values[within])
-        starts = np.diff(self.codes[order], prepend=-1) != 0
-        steps[starts] = np.inf
-        sums = np.empty(len(order))
-        rows = None if weights is None else weights[np.newaxis, order]
-        if other.wide:
-            rate, factor = other.rate
-            sums[order] = complement_sums(steps, rate, rows, starts)[0] * factor
-        else:
-            assert isinstance(other.profile, Profile)
-            sums[order] = scan_sums(steps, other.profile, rows)[0]
-        return sums * self.diagonal
+    def class_sums(
+        self, codes: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the row sums over the rows of the same class."""
+        both = codes * (self.codes.max() + 1) + self.codes
+        both = np.unique(both, return_inverse=True)[1]
+        return self.diagonal * np.bincount(both, weights)[both]
 
 
 def steps_of(values: np.ndarray) -> np.ndarray:

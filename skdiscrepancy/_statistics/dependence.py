@@ -7,17 +7,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from skdiscrepancy._data.arrays import effective_size, other_weights
 from skdiscrepancy._data.checks import RandomStateLike, check_flag
 from skdiscrepancy._gram.frequency_groups import (
     FeaturePair,
     LineMoments,
-    block_sums,
     unbiased_products,
 )
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
@@ -58,8 +59,10 @@ class Norms(NamedTuple):
     four: float
 
     @classmethod
-    def of(cls, weights: np.ndarray) -> Norms:
-        """Compute the sums for weights that sum to one."""
+    def of(cls, weights: Any, n: int) -> Norms:
+        """Compute the sums for weights of n rows that sum to one, or one weight."""
+        if not np.ndim(weights):
+            return cls(*np.cumprod(1 - np.arange(1, 4) / n).tolist())
         found, sums, factor = [], np.cumsum(weights), 1.0
         for size in (2, 3, 4):
             # Each row with the tuples of the rows before it.
@@ -67,6 +70,27 @@ class Norms(NamedTuple):
             factor *= size
             found.append(factor * float(sums[-1]) if len(sums) else 0.0)
         return cls(*found)
+
+    @classmethod
+    def checked(cls, weights: Any, n: int, itemsize: int = 8) -> Norms:
+        """Return the sums for a U-statistic of values of some bytes."""
+        if n < 4:
+            raise ValueError(f"n_samples == {n}, must be >= 4 for the unbiased HSIC.")
+        norms = cls.of(weights, n)
+        if norms.four < LEAST_NORMS[itemsize]:
+            raise ValueError(
+                "sample_weight has almost all weight in three rows or fewer, so the "
+                "unbiased HSIC, which compares four different rows, has too few "
+                "digits. Use design='v' or other weights."
+            )
+        return norms
+
+
+# The V-statistic divides by nothing.
+NO_NORMS = Norms(1.0, 1.0, 1.0)
+# Smallest sum of the products of four weights, by which rounding errors are divided,
+# for values of four and of eight bytes.
+LEAST_NORMS = {4: 1e-3, 8: 1e-8}
 
 
 def centring_offsets(
@@ -115,17 +139,6 @@ def centring_offsets(
         return offsets
 
 
-def pair_weights(weights: np.ndarray, *, unbiased: bool) -> PairWeights:
-    """Return the weights of pairs of rows in the statistic.
-
-    The V-statistic has w_i w_j. For the U-statistic see :func:`complete_hsic`.
-    """
-    if not unbiased:
-        return PairWeights(weights, [(1.0, weights)])
-    centred = weights * (weights - 0.5)
-    return PairWeights(weights, [(Norms.of(weights).two - 0.5, weights), (2, centred)])
-
-
 def complete_hsic(
     row_sums: np.ndarray, weights: np.ndarray | None = None, *, unbiased: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -146,8 +159,8 @@ def complete_hsic(
     Parameters
     ----------
     row_sums : ndarray of shape (n_kernels, n_samples)
-        Row sums of A_ij B_ij times the weights of :func:`pair_weights`, without the
-        diagonal if `unbiased`.
+        Row sums of A_ij B_ij times these weights of pairs, without the diagonal if
+        `unbiased`.
     weights : ndarray of shape (n_samples,) or None, default=None
         Positive weights that sum to one. None for row sums of A_ij B_ij.
     unbiased : bool
@@ -168,48 +181,39 @@ def complete_hsic(
     # Results that are not finite raise an error, without a warning before it.
     n = row_sums.shape[1]
     with np.errstate(all="ignore"):
-        if weights is None:
+        pairs, w = 1.0, weights
+        if w is None:
             # The weights of pairs, if all weights are equal.
             pairs = (n - 1) * (n - 2) / n**4 if unbiased else 1 / n**2
-            row_sums, weights = row_sums * pairs, np.full(n, 1 / n)
-        statistics, rows = row_sums.sum(axis=1), row_sums / weights
-        rows -= (rows @ weights)[:, np.newaxis]
-        scales = 2 * np.sqrt(np.square(rows) @ weights)
+            w = np.full(n, 1 / n)
+        rows = row_sums * (pairs / w)
+        rows -= (rows @ w)[:, np.newaxis]
+        variances = np.square(rows, out=rows) @ w
+        norms = NO_NORMS
         if unbiased:
-            norms = Norms.of(weights)
-            statistics = statistics / norms.four
-            scales = scales * (norms.three / (norms.two**2 * norms.four))
-        return statistics, scales
+            norms = Norms.of(1 / n if weights is None else weights, n)
+        return _finish(pairs * row_sums.sum(axis=1), variances, norms)
 
 
-# Smallest sum of the products of four weights, by which rounding errors are divided,
-# for values of four and of eight bytes.
-LEAST_NORMS = {4: 1e-3, 8: 1e-8}
+def _finish(totals: Any, variances: Any, norms: Norms) -> tuple[Any, Any]:
+    """Return the statistics and scales from the totals of products, and of rows."""
+    factor = norms.three / (norms.two**2 * norms.four)
+    return totals / norms.four, 2 * factor * np.sqrt(variances)
 
 
-def complete_statistics(
-    x: Gram, y: Gram, *, unbiased: bool, weights: np.ndarray | None = None
-) -> Statistics:
-    """Compute the complete statistics of the rows, for all products of kernels.
+def hsic_of_factors(
+    products: Any, diagonals: np.ndarray, diagonal: np.ndarray, unbiased: bool
+) -> Any:
+    """Return HSIC from inner products of matrices with one, and their diagonals.
 
-    `weights` are positive weights of the rows that sum to one.
+    The rows of all matrices sum to zero, with the diagonal.
     """
-    four, pairs, nu = 1.0, UNIFORM, float(x.n)
-    if weights is not None:
-        four = Norms.of(weights).four if unbiased else 1.0
-        if four < max(LEAST_NORMS[side.dtype.itemsize] for side in (x, y)):
-            raise ValueError(
-                "sample_weight has almost all weight in three rows or fewer, so the "
-                "unbiased HSIC, which compares four different rows, has too few "
-                "digits. Use design='v' or other weights."
-            )
-        pairs, nu = pair_weights(weights, unbiased=unbiased), effective_size(weights)
-    offsets = partial(centring_offsets, weights=weights, unbiased=unbiased)
-    finish = partial(complete_hsic, weights=weights, unbiased=unbiased)
-    products = centred_products(x, y, Centring(offsets, not unbiased, pairs), finish)
-    values, scales = products.results
-    # The U-statistic divides rounding errors too.
-    return Statistics(values, scales, nu, products.sizes / four, products.dtype)
+    n = len(diagonal)
+    if not unbiased:
+        return products / n**2
+    spreads = diagonals.mean(axis=-1) * diagonal.mean()
+    linear = diagonals @ diagonal / n - spreads
+    return unbiased_products(products / n**2, linear, spreads, n)
 
 
 def paired_core(x: Gram, y: Gram, design: Design | None = None) -> Gram:
@@ -243,9 +247,23 @@ def hsic_statistics(
     """
     if second_order or not design.complete:
         return over_design(paired_core(x, y, design), design, random_state)
-    if not design.biased and x.n < 4:
-        raise ValueError(f"n_samples == {x.n}, must be >= 4 for the unbiased HSIC.")
-    return complete_statistics(x, y, unbiased=not design.biased, weights=weights)
+    unbiased, w = not design.biased, weights
+    norms, pairs, nu = NO_NORMS, UNIFORM, float(x.n)
+    if unbiased:
+        itemsize = min(side.dtype.itemsize for side in (x, y))
+        norms = Norms.checked(1 / x.n if w is None else w, x.n, itemsize)
+    if w is not None:
+        # For the weights of pairs see `complete_hsic`.
+        centred = [(norms.two - 0.5, w), (2, w * (w - 0.5))]
+        pairs = PairWeights(w, centred if unbiased else [(1.0, w)])
+        nu = effective_size(w)
+    flags: Any = {"weights": w, "unbiased": unbiased}
+    centring = Centring(partial(centring_offsets, **flags), not unbiased, pairs)
+    products = centred_products(x, y, centring, partial(complete_hsic, **flags))
+    values, scales = products.results
+    # The U-statistic divides rounding errors too.
+    sizes = products.sizes / (1.0 if w is None else norms.four)
+    return Statistics(values, scales, nu, sizes, products.dtype)
 
 
 def hsic_from_gram(
@@ -343,48 +361,60 @@ def hsic_noise(
         return design_noise(paired_core(x, y), design, statistics, normalize=normalize)
     if x.n < LEAST_ROWS:
         return too_few_rows(x.n)
-    measure = np.ones(x.n) if weights is None else weights
-    size, n_products = effective_size(measure), len(statistics.scales)
-    rows = noise_rows(x.n, n_products if normalize else 1)
-    v = measure[rows] / measure[rows].sum()
-    if normalize or n_products == 1:
-        matrices = centred_matrices(x, y, rows, v)
-        return noise_of(matrices, [v], [size], statistics, normalize=normalize)
-    H = mean_centred(x, rows, v) * mean_centred(y, rows, v)
-    return _noise_of_mean(H, v, size, statistics)
+    each = normalize or len(statistics.scales) == 1
+    rows = noise_rows(x.n, len(statistics.scales) if normalize else 1)
+    sides = [(side if each else side.mean()).dense(rows, rows) for side in (x, y)]
+    v = np.ones(len(rows)) if weights is None else weights[rows]
+    return _complete_noise(sides, v, statistics, normalize=normalize)
 
 
-def _noise_of_mean(
-    H: np.ndarray, v: np.ndarray, size: float, statistics: Statistics
+def _complete_noise(
+    sides: list[Any], v: np.ndarray, statistics: Statistics, *, normalize: bool
 ) -> Noise:
-    """Estimate the noise of the mean over products, the product H of mean kernels."""
-    scales = np.array([RowMeans.of(H, [v], [1.0]).scale])
-    mean = replace(statistics, scales=scales)
-    return noise_of([(0, H)], [v], [size], mean, normalize=False)
+    """Estimate the noise from the matrices of both sides on rows with weights v.
+
+    Each side yields kernels with a matrix, or with a matrix for each group of features.
+    """
+    v, size = v / v.sum(), statistics.nu
+    matrices: Any = centred_matrices(sides[0], sides[1], v)
+    if not normalize and len(statistics.scales) > 1:
+        # The mean over all products is the product of the mean kernels.
+        x, y = (np.mean([A for _, A in _centred(side, v)], axis=0) for side in sides)
+        H = np.mean(x * y, axis=0)
+        scales = np.array([RowMeans.of(H, [v], [1.0]).scale])
+        matrices, statistics = [(0, H)], replace(statistics, scales=scales)
+    return noise_of(matrices, [v], [size], statistics, normalize=normalize)
 
 
-def mean_centred(
-    gram: Gram, rows: np.ndarray, weights: np.ndarray | None = None
-) -> np.ndarray:
+def mean_centred(gram: Gram, rows: np.ndarray) -> np.ndarray:
     """Return the mean over kernels of the centred Gram matrices of some rows."""
     [(_, mean)] = gram.mean().dense(rows, rows)
-    return doubly_centred(mean.astype(np.float64), weights)
+    return doubly_centred(mean.astype(np.float64))
+
+
+def _centred(side: Any, v: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the centred matrices of each kernel, one for each group of features."""
+    for k, matrices in side:
+        groups = matrices.reshape(-1, len(v), len(v))
+        yield k, np.array([doubly_centred(K.astype(np.float64), v) for K in groups])
 
 
 def centred_matrices(
-    x: Gram, y: Gram, rows: np.ndarray, v: np.ndarray
+    x: Any, y: Any, v: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield the product of the centred Gram matrices of each pair of kernels.
 
     With each product come the changes of the variance of its row means.
     """
-    others = np.empty((y.n_kernels, len(rows), len(rows)))
-    for k, values in y.dense(rows, rows):
-        others[k] = doubly_centred(values.astype(np.float64), v)
-    for a, values in x.dense(rows, rows):
-        A = doubly_centred(values.astype(np.float64), v)
-        for b, B in enumerate(others):
-            yield a * y.n_kernels + b, *centred_product(A[np.newaxis], B[np.newaxis], v)
+    others = dict(_centred(y, v))
+    for a, A in _centred(x, v):
+        for b, B in others.items():
+            yield a * len(others) + b, *centred_product(A, B, v)
+
+
+# Smallest difference of the weight of a row and of all other rows, by which features
+# divide.
+LEAST_GAP = 1e-2
 
 
 def dependence_of_features(
@@ -392,62 +422,49 @@ def dependence_of_features(
 ) -> Statistics:
     """Compute the complete statistics of all products of kernels from features.
 
-    The statistics are means over groups of frequencies. For one group, let a and b be
-    the features of a row on both sides minus their means, C the matrix of covariances
-    of a and b, and s and t the squared norms of a and b. The V-statistic is |C|^2, and
-    the U-statistic of [1]_ is n / (n - 3) times
-    |C|^2 - cov(s, t) / (n - 2) - mean(s) mean(t) / (n - 1).
-
-    The scale sigma_k takes a second pass over the rows, because the projection of the
-    core on a row needs C.
-
-    Parameters
-    ----------
-    pair : FeaturePair
-        Features of the kernels on x and y.
-    unbiased : bool
-        U-statistic or V-statistic.
-    scales : bool, default=True
-        Whether the scales are needed. All scales are 1 otherwise.
-
-    Returns
-    -------
-    statistics : Statistics
-        Statistics, with the standard errors from the draw of random features.
-
-    References
-    ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
+    The statistics are means over groups of frequencies. The scale sigma_k takes a
+    second pass over the rows, because the projection of the core on a row needs the
+    covariances of the features. All scales are 1 if they are not needed. The result has
+    the standard errors from the draw of random features.
     """
-    n = pair.n
-    if unbiased and n < 4:
-        raise ValueError(f"n_samples == {n}, must be >= 4 for the unbiased HSIC.")
+    w, n, varies = pair.weights, pair.n, np.ndim(pair.weights) > 0
+    norms = Norms.checked(w, n) if unbiased else NO_NORMS
+    if unbiased and np.min(np.abs(1 - 2 * w)) < LEAST_GAP:
+        raise ValueError(
+            "sample_weight has half of all weight in one row, so the unbiased HSIC "
+            "from random features has too few digits. Use n_components=None, "
+            "design='v' or other weights."
+        )
+    terms = _Terms.of(w, norms, unbiased=unbiased)
     quiet = np.errstate(all="ignore")
     with progress("kernel sums", 1 + 2 * scales, pair.run.verbose) as passes, quiet:
-        totals = pair.sums()
+        found, share = [], 1.0 if varies else w
+        for g, totals in enumerate(pair.sums(terms.powers)):
+            means = [[share * total for total in own] for own in totals]
+            sums = dict(zip(terms.powers, means, strict=True))
+            found.append(_projection(pair, g, sums, terms))
         passes.advance()
-        groups = [_Group.of(pair, g, *sums) for g, sums in enumerate(totals)]
-        values = np.array([group.statistics(unbiased=unbiased) for group in groups])
-        sizes = np.mean([np.outer(own.x.sizes, own.y.sizes) for own in groups], axis=0)
-        deviations = np.ones_like(sizes)
+        forms, of_groups, sizes = zip(*found, strict=True)
+        means = np.mean(of_groups, axis=0)
+        variances = np.ones_like(means)
         if scales:
-            forms, means = [], np.zeros_like(sizes)
-            for group in groups:
-                form, mean = group.projection(len(groups), unbiased=unbiased)
-                forms.append(form)
-                means += mean
             passes.step = 2
-            variances = pair.variances(forms, means)
+            variances = pair.variances(forms, terms.powers, means)
             passes.advance()
-            factor = 2 * n * (n - 2) / ((n - 1) * (n - 3)) if unbiased else 2.0
-            deviations = factor * np.sqrt(variances)
-        errors = _errors(values, np.logical_and.outer(pair.x.exact, pair.y.exact))
+        statistics, deviations = _finish(means, variances, norms)
+        # The quasi-random frequencies of different groups spread more evenly than
+        # independent frequencies, so this is an upper bound as a rule. A single group
+        # does not show how much groups differ.
+        errors = np.full(means.shape, np.inf)
+        if pair.n_groups > 1:
+            spread = np.std(of_groups, axis=0, ddof=1) / norms.four
+            errors = spread / np.sqrt(pair.n_groups)
+        errors[np.logical_and.outer(pair.x.exact, pair.y.exact)] = 0
     return Statistics(
-        values.mean(axis=0).ravel(),
-        deviations.ravel(),
-        float(n),
-        sizes.ravel(),
+        statistics.ravel(),
+        deviations.ravel() if scales else np.ones(means.size),
+        effective_size(w) if varies else float(n),
+        np.mean(sizes, axis=0).ravel() / (norms.four if varies else 1.0),
         np.dtype(np.float64),
         errors.ravel(),
     )
@@ -464,133 +481,141 @@ def feature_noise(
 
     The core is the mean over groups of the products of centred matrices.
     """
-    n = pair.n
-    if n < LEAST_ROWS:
-        return too_few_rows(n)
-    rows = noise_rows(n, most=NOISE_ROWS)
-    v = np.full(len(rows), 1 / len(rows))
-    x, y = (
-        _centred_groups(side, block, rows)
-        for side, block in zip((pair.x, pair.y), pair.blocks.take(rows), strict=True)
-    )
-    if normalize or len(statistics.values) == 1:
-        places = np.ndindex(x.shape[1], y.shape[1])
-        matrices = (
-            (k, *centred_product(x[:, a], y[:, b], v))
-            for k, (a, b) in enumerate(places)
-        )
-        return noise_of(matrices, [v], [float(n)], statistics, normalize=normalize)
-    H = (x.mean(axis=1) * y.mean(axis=1)).mean(axis=0)
-    return _noise_of_mean(H, v, float(n), statistics)
+    if pair.n < LEAST_ROWS:
+        return too_few_rows(pair.n)
+    rows = noise_rows(pair.n, most=NOISE_ROWS)
+    x, y = pair.blocks.take(rows)
+    sides = [pair.x.matrices(x, rows), pair.y.matrices(y, rows)]
+    v = pair.weights_of(rows) * np.ones(len(rows))
+    return _complete_noise(sides, v, statistics, normalize=normalize)
 
 
-def _centred_groups(side: Any, block: Any, rows: np.ndarray) -> np.ndarray:
-    """Return the centred matrix of each group and kernel, on some rows."""
-    found = []
-    for g in range(len(side.groups)):
-        F = side.features(g, block, rows)
-        F[side.is_norm[g]] = 0
-        bounds = zip(side.starts[g], side.ends[g], strict=True)
-        found.append([doubly_centred(F[a:b].T @ F[a:b]) for a, b in bounds])
-    return np.array(found)
+class _Terms(NamedTuple):
+    """What the weights w of rows enter, as polynomials in the gap y = 1 - 2 w of a row.
 
-
-def _errors(values: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """Return the standard errors of means over groups of frequencies.
-
-    The quasi-random frequencies of different groups spread more evenly than independent
-    frequencies, so this is an upper bound as a rule. A single group does not show how
-    much groups differ.
-    """
-    n_groups = len(values)
-    if n_groups < 2:
-        return np.where(exact, 0.0, np.inf)
-    return np.where(exact, 0.0, values.std(axis=0, ddof=1) / np.sqrt(n_groups))
-
-
-class _Group(NamedTuple):
-    """Covariances of the features of one group of frequencies.
+    A polynomial is a dict of its coefficients, by the powers of y. If all rows have one
+    weight, it is a number. The weights of pairs are w_i w_j (c + y_i y_j / 2), with
+    c = 1/2 - sum w^2, which is w_i w_j times the sum of p_q y_i^q y_j^q over `pairs`.
 
     Attributes
     ----------
-    n : int
-        Number of rows.
-    x, y : LineMoments
-        LineMoments of both sides.
-    starts : tuple of ndarray
-        First lines of the kernels of both sides.
-    covariances : ndarray of shape (n_lines_x, n_lines_y)
-        Covariances of all lines.
-    inside : ndarray of shape (n_lines_x, n_lines_y), of bool
-        Whether both lines are features, not squared norms.
+    powers : list of int
+        Powers of y in all products.
+    masses : dict
+        Sums of w y^p over all rows.
+    pairs : dict
+        The factors p_q.
+    own : dict
+        The weight of the pair of a row with itself, divided by w y^2.
+    norm, ones : dict
+        The offset of a row is minus the sum of its squared norm times w / y, and of a
+        constant times 1 / y. The V-statistic has no offsets.
     """
 
-    n: int
-    x: LineMoments
-    y: LineMoments
-    starts: tuple[np.ndarray, ...]
-    covariances: np.ndarray
-    inside: np.ndarray
+    powers: list[int]
+    masses: dict[int, float]
+    pairs: dict[int, float]
+    own: dict[int, float]
+    norm: dict[int, float]
+    ones: dict[int, float]
 
     @classmethod
-    def of(
-        cls, pair: FeaturePair, g: int, x: Any, y: Any, xs: Any, ys: Any, products: Any
-    ) -> _Group:
-        """Return the covariances of a group from sums over rows."""
-        n, sides = pair.n, (pair.x, pair.y)
-        of_x = LineMoments.of(pair.x, g, n, x, xs)
-        of_y = LineMoments.of(pair.y, g, n, y, ys)
-        C = products / n - np.outer(of_x.means, of_y.means)
-        inside = np.logical_and.outer(*(~side.is_norm[g] for side in sides))
-        return cls(n, of_x, of_y, tuple(side.starts[g] for side in sides), C, inside)
-
-    def statistics(self, *, unbiased: bool) -> np.ndarray:
-        """Return the statistics of all products of kernels."""
-        squares = block_sums(np.square(self.covariances) * self.inside, *self.starts)
+    def of(cls, w: Any, norms: Norms, *, unbiased: bool) -> _Terms:
+        """Return the polynomials for a statistic."""
         if not unbiased:
-            return squares
-        W = np.outer(self.x.weights, self.y.weights)
-        linear = block_sums(W * self.covariances, *self.starts)
-        return unbiased_products(
-            squares, linear, np.outer(self.x.spreads, self.y.spreads), self.n
+            return cls([0], {0: 1.0}, {0: 1.0}, {}, {}, {})
+        y, c = 1 - 2 * w, norms.two - 0.5
+        if np.ndim(w):
+            powers, pairs = [1, 0, -1, -2], {0: c, 1: 0.5}
+            own = {1: -0.25, 0: 0.25, -1: -c / 2, -2: c / 2}
+            masses = {p: float(w @ y**p) for p in powers}
+            return cls(powers, masses, pairs, own, {0: -0.5, -1: 0.5}, {-1: 1.0})
+        pair = c + y**2 / 2
+        own = {0: w * pair / y**2}
+        return cls([0], {0: 1.0}, {0: pair}, own, {0: w / y}, {0: 1 / y})
+
+
+def _rows_of(side: Any, g: int, sums: Any, terms: _Terms) -> tuple[Any, ...]:
+    """Return the vectors z and u of rows with A_ij = z_i . u_j, for centred matrices A.
+
+    With the features a, measured from their means, and the offsets f of
+    :func:`centring_offsets`, z = (a, f, 1) and u = (a, -1, -f). They are matrices times
+    the lines and the ones of all kernels, one matrix for each power of the gap.
+
+    Returns
+    -------
+    left, right : dict
+        The matrices of z and u, by powers.
+    own : ndarray of shape (n_lines + n_kernels,)
+        A_ii is the sum over the lines and ones of a kernel with these weights, divided
+        by the gap.
+    kernels : ndarray of shape (n_kernels, n_lines + n_kernels)
+        Which line and one belongs to which kernel.
+    sizes : ndarray of shape (n_kernels,)
+        Mean of k(x, x).
+    """
+    norms, every = side.is_norm[g], np.eye(side.n_kernels)
+    moments = LineMoments.of(side, g, 1, *sums[0])
+    m = np.where(norms, 0, moments.means)
+    kernels = np.repeat(every, side.ends[g] - side.starts[g], axis=1)
+    a = np.hstack((np.diag(1.0 * ~norms), -m[:, np.newaxis] * kernels.T))
+    ones = np.hstack((np.zeros_like(kernels), every))
+    # The squared norm of the features.
+    constant = moments.spreads - kernels @ (moments.weights * moments.means)
+    squares = np.hstack((kernels * moments.weights, every * constant))
+    # The weighted mean of the offsets.
+    middle = np.zeros(side.n_kernels)
+    for p, c in terms.norm.items():
+        x, xx = sums[p]
+        middle -= (
+            c * kernels @ np.where(norms, 0, xx - m * (2 * x - terms.masses[p] * m))
         )
+    middle /= 1 + sum(c * terms.masses[p] for p, c in terms.ones.items())
+    centre = middle[:, np.newaxis] * ones
+    left, right = {}, {}
+    for p in {0, *terms.norm, *terms.ones}:
+        f = -terms.norm.get(p, 0) * squares - terms.ones.get(p, 0) * centre
+        rest = float(p == 0)
+        left[p] = csr_array(np.vstack((rest * a, f, rest * ones)))
+        right[p] = csr_array(np.vstack((rest * a, -rest * ones, -f)))
+    own = (squares + 2 * centre).sum(axis=0)
+    return left, right, own, np.hstack((kernels, every)), moments.sizes
 
-    def projection(
-        self, n_groups: int, *, unbiased: bool
-    ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
-        """Return what the projection of the core on a row is, up to a constant.
 
-        For the V-statistic, it is a' C b. The U-statistic centres the kernels without
-        their diagonals, and the projection has these terms of the squared norms s and t
-        besides, all of them linear in the lines of features.
+def _projection(
+    pair: FeaturePair, g: int, sums: dict[int, Any], terms: _Terms
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Return the projection of the core on a row, for one group of frequencies.
 
-        Returns
-        -------
-        form : tuple
-            What `FeaturePair.variances` needs, for the mean over all groups.
-        means : ndarray of shape (n_kernels_x, n_kernels_y)
-            Means over all rows.
-        """
-        x, y, n, (x_starts, y_starts) = self.x, self.y, self.n, self.starts
-        C = self.covariances
-        M = C * self.inside
-        of_x = np.zeros((len(x.means), len(y.spreads)))
-        of_y = np.zeros((len(x.spreads), len(y.means)))
-        if unbiased:
-            of_x += np.add.reduceat(C * y.weights, y_starts, axis=1)
-            of_x[~self.inside.any(axis=1)] = 0
-            of_x -= np.outer(x.weights, y.spreads)
-            of_y += np.add.reduceat(C * x.weights[:, np.newaxis], x_starts, axis=0)
-            of_y[:, ~self.inside.any(axis=0)] = 0
-            of_y -= np.outer(x.spreads, y.weights)
-            of_x, of_y = of_x / (n - 2), of_y / (n - 2)
-            M = M - (n - 1) / (n - 2) ** 2 * np.outer(x.weights, y.weights)
-        means = block_sums(M * C, x_starts, y_starts)
-        # The lines are not centred.
-        of_x -= np.add.reduceat(M * y.means, y_starts, axis=1)
-        of_y -= np.add.reduceat(M * x.means[:, np.newaxis], x_starts, axis=0)
-        both = block_sums(M * np.outer(x.means, y.means), x_starts, y_starts)
-        means += both
-        means += np.add.reduceat(of_x * x.means[:, np.newaxis], x_starts, axis=0)
-        means += np.add.reduceat(of_y * y.means, y_starts, axis=1)
-        return (M / n_groups, of_x / n_groups, of_y / n_groups), means / n_groups
+    Returns
+    -------
+    forms : list of ndarray
+        What `FeaturePair.variances` needs, for each power.
+    means : ndarray of shape (n_kernels_x, n_kernels_y)
+        Weighted means over all rows.
+    sizes : ndarray of shape (n_kernels_x, n_kernels_y)
+        Magnitude of the terms.
+    """
+    (left, right, own, x_kernels, x_sizes), (of_y, by_y, own_y, y_kernels, y_sizes) = (
+        _rows_of(side, g, {p: found[i:4:2] for p, found in sums.items()}, terms)
+        for i, side in enumerate((pair.x, pair.y))
+    )
+    shape = len(x_kernels), len(y_kernels)
+    # Sums over rows of the products of all lines and ones.
+    moments = {
+        p: np.block(
+            [
+                [C, np.tile(a[:, np.newaxis], shape[1])],
+                [np.tile(b, (shape[0], 1)), np.full(shape, terms.masses[p])],
+            ]
+        )
+        for p, (a, b, _, _, C) in sums.items()
+    }
+    forms = {p: -terms.own.get(p, 0) * np.outer(own, own_y) for p in sums}
+    for q, factor in terms.pairs.items():
+        both = product(right.items(), by_y.items())
+        inner = sum(u @ moments[q + i + j] @ v.T for (i, u), (j, v) in both)
+        for (i, u), (j, v) in product(left.items(), of_y.items()):
+            forms[q + i + j] += factor * (u.T @ inner @ v)
+    means: Any = sum(x_kernels @ (forms[p] * moments[p]) @ y_kernels.T for p in sums)
+    return list(forms.values()), means, np.outer(x_sizes, y_sizes)

@@ -621,7 +621,7 @@ def _held_out_scores(
             joint = kernel.learn([rows])
         grams = [gram([joint], rows), of_target]
         terms = hsic_terms(grams, PAIRS, unbiased=True, run=Run(1))
-        scores.append(cka_of_terms(*terms))
+        scores.append(cka_of_terms(terms)[0, 1])
     return np.array(scores)
 
 

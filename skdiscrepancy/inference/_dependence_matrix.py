@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_pvalue, invariants
 from skdiscrepancy._nulls.row_order import warn_if_dependent
+from skdiscrepancy._statistics.dependence import hsic_of_factors
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.designs import Design
 from skdiscrepancy.inference._multiple_tests import (
@@ -107,7 +109,7 @@ def dependence_matrix(
     # Values without squares are refused here.
     grams = [gram([kernel], rows) for rows, kernel in variables]
     values, pvalues = np.zeros((2, len(variables), len(variables)))
-    norms, complete = np.zeros((2, len(variables)))
+    norms, rough = np.zeros(len(variables)), set()
     # Threads share the factors.
     options: dict[str, Any] = {"run": run, "require": "sharedmem"}
 
@@ -118,16 +120,17 @@ def dependence_matrix(
         with np.errstate(all="ignore"):
             norm = factor.norm
             constant = variable.is_zero(norm)
-            if not factor.complete and norm == 0:
-                raise ValueError(
-                    f"kernel == {shown(variable.kernel)}, must be positive definite, "
-                    "but some values k(x, x) are negative."
-                )
-            complete[v] = factor.complete
+            if not factor.complete:
+                rough.add(v)
+                if norm == 0:
+                    raise ValueError(
+                        f"kernel == {shown(variable.kernel)}, must be positive "
+                        "definite, but some values k(x, x) are negative."
+                    )
             diagonal = np.einsum("ri,ri->i", factor.rows, factor.rows)
             if constant:
                 return _Side(factor, diagonal, None)
-            own = _hsic(norm**2, diagonal, diagonal, unbiased)
+            own = hsic_of_factors(norm**2, diagonal, diagonal, unbiased)
             norms[v] = np.sqrt(own) if own > ROUNDING * norm**2 / n**2 else 0.0
             return _Side(factor, diagonal, invariants(factor.rows))
 
@@ -142,65 +145,43 @@ def dependence_matrix(
             half = others == batch and second == first
             stack = StackedFactors([side.factor for side in of_others])
             row = partial(_row, of_others, stack, unbiased)
-            tasks = [(side, i * half) for i, side in enumerate(of_batch)]
-            rows = run_all(tasks, row, **options)
-            for a, (begin, products, tails) in zip(batch, rows, strict=True):
-                places = others[begin:]
-                values[a, places] = values[places, a] = products
-                pvalues[a, places] = pvalues[places, a] = tails
+            rows = run_all(
+                [(side, i * half) for i, side in enumerate(of_batch)], row, **options
+            )
+            for i, (a, found) in enumerate(zip(batch, rows, strict=True)):
+                places = others[i * half :]
+                for matrix, part in zip((values, pvalues), found, strict=True):
+                    matrix[a, places] = matrix[places, a] = part
             line.advance()
         line.step = len(batches)
         # Kernels without a complete factor have exact sums instead.
-        rough = np.flatnonzero(complete == 0).tolist()
-        pairs = [(v, v) for v in rough]
+        pairs = [(v, v) for v in sorted(rough)]
         pairs += [
             (i, j)
-            for i in first
-            for j in second
-            if (i in rough or j in rough) and (i < j or second != first)
+            for i, j in product(first, second)
+            if rough & {i, j} and (i < j or second != first)
         ]
         if pairs:
             terms = hsic_terms(grams, pairs, unbiased=unbiased, run=run)
-            at = tuple(np.array(pairs).T)
+            at, own = tuple(np.array(pairs).T), slice(len(rough))
             values[at] = values.T[at] = terms[0]
-            own = slice(len(rough))
-            norms[rough] = norms_of(terms[0][own], terms[1][own])
+            norms[at[0][own]] = norms_of(terms[0][own], terms[1][own])
         line.advance()
-    check_finite(values)
-    return values, pvalues, norms
-
-
-def _hsic(
-    products: Any, diagonals: np.ndarray, diagonal: np.ndarray, unbiased: bool
-) -> Any:
-    """Return HSIC from inner products of centred matrices with one, and diagonals.
-
-    The rows of all matrices sum to zero, so the sums of their off-diagonal entries are
-    sums over the diagonals. The U-statistic is Equation 5 of Song et al. (2012) in
-    these sums.
-    """
-    n = len(diagonal)
-    if not unbiased:
-        return products / n**2
-    both, sums = diagonals @ diagonal, diagonals.sum(axis=-1) * diagonal.sum()
-    total = products - both + sums / ((n - 1) * (n - 2))
-    return (total - 2 * both / (n - 2)) / (n * (n - 3))
+    return check_finite(values), pvalues, norms
 
 
 def _row(
     others: list[_Side], stack: StackedFactors, unbiased: bool, task: tuple[_Side, int]
-) -> tuple[int, np.ndarray, list[float]]:
+) -> tuple[np.ndarray, list[float]]:
     """Return HSIC and p-values of one variable with the others from a position on."""
     side, begin = task
     products = stack.inner_products(side.factor, begin)
     diagonals = np.array([other.diagonal for other in others[begin:]])
     tails = [
-        1.0
-        if side.invariants is None or other.invariants is None
-        else gamma_pvalue(product, side.invariants, other.invariants)
+        gamma_pvalue(product, side.invariants, other.invariants)
         for product, other in zip(products, others[begin:], strict=True)
     ]
-    return begin, _hsic(products, diagonals, side.diagonal, unbiased), tails
+    return hsic_of_factors(products, diagonals, side.diagonal, unbiased), tails
 
 
 def _batches(first: range, second: range, n: int) -> Iterator[tuple[range, range]]:
