@@ -12,8 +12,10 @@ an error of at most the operation itself on the matrix of these bounds.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import operator
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from itertools import pairwise, product
 from typing import NamedTuple
 from zlib import crc32
@@ -41,7 +43,7 @@ from skdiscrepancy._gram.tiles import (
     PairWeights,
     WeightedGram,
 )
-from skdiscrepancy._gram.two_sample_sums import TwoSamples, keep_sums
+from skdiscrepancy._gram.two_sample_sums import keep_sums
 from skdiscrepancy.designs import CompleteV, Region, square
 from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
 from skdiscrepancy.inference._conditional import ResidualProducts
@@ -613,24 +615,29 @@ def row_weights(draw, n):
     return np.random.RandomState(draw(strategies.seeds)).randint(1, 9, size=n) / 8
 
 
-def sums_of_both(samples, *, diagonal, keep_order):
+def lists_of_kernels(part):
+    """Return the weights, sums within and sums across of each kernel, in lists."""
+    weights = np.full(part.sums[0].shape[1], part.measure.weights)
+    sums = zip(part.sums[part.sample], part.sums[1 - part.sample], strict=True)
+    return [[np.array([weights, own, other])] for own, other in sums]
+
+
+def sums_of_both(gram, *, diagonal, keep_order):
     """Return, for each kernel, sums of X within and across, and those of Y.
 
     Each is an array with the rows of weights, sums within, and sums across.
     """
-    found = [None] * samples.gram.n_kernels
-    parts = samples.parts(
-        lambda xx, yy, xy, yx, w, v: [
-            [np.array([w, a, b]) for a, b in zip(xx, xy, strict=True)],
-            [np.array([v, a, b]) for a, b in zip(yy, yx, strict=True)],
-        ],
-        diagonal=diagonal,
-        keep_order=keep_order,
-    )
-    for part in parts:
-        for i, k in enumerate(part.kernels):
-            found[k] = [sample[i] for sample in part.result]
+    found = [None] * gram.n_kernels
+    options = {"diagonal": diagonal, "keep_order": keep_order}
+    merge = partial(map_lists, operator.add)
+    for kernels, _, results in gram.fold(lists_of_kernels, merge, **options):
+        for i, k in enumerate(kernels):
+            found[k] = [np.concatenate(sample[i], axis=1) for sample in results]
     return found
+
+
+def map_lists(function, first, second):
+    return list(map(function, first, second))
 
 
 def filled(weights, n):
@@ -661,11 +668,11 @@ def test_sums_of_two_samples_are_those_of_the_dense_matrix(collection, data):
         # Frequencies of labels are those of all rows.
         kept = kept and not both.depends_on_all_rows
         sums = keep_sums(gram(kernels, Z[every], reference=True), w) if kept else None
-        samples = TwoSamples(both, (w, v), sums, held)
+        both.weights, both.kept, both.held_out = (w, v), sums, held
         options = {"diagonal": diagonal, "keep_order": keep_order}
-        found = sums_of_both(samples, **options)
+        found = sums_of_both(both, **options)
         with joblib.parallel_config("threading", n_jobs=2):
-            again = sums_of_both(samples, **options)
+            again = sums_of_both(both, **options)
     case = Case.of(both, matrices, size, Z.dtype)
     w, v = (filled(weights, n)[rows] for rows in (first, second))
     for k, K in enumerate(case.K):

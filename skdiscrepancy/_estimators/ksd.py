@@ -73,13 +73,11 @@ from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
     check_finite,
+    complete,
     design_noise,
-    feature_statistics,
-    feature_witness,
-    one_sample,
     over_design,
-    stein_witness,
     warn_left_out,
+    witness,
 )
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, KernelLike
@@ -766,19 +764,17 @@ class KSDEstimator(BaseDiscrepancy):
             weights = self._check_weights(sample_weight, X, design)
             some = weights > 0
             X, gradients, weights = X[some], gradients[some], weights[some]
-        unbiased = not design.biased
         if self.n_components is not None:
-            core = self._feature_core(self._seed(), (X, gradients), weights=weights)
-            scales = self.normalize or settings.errors
-            statistics = feature_statistics(core, 1, unbiased=unbiased, scales=scales)
+            core = self._feature_core(self._seed(), (X, gradients), weights=[weights])
         else:
             core = self._core(X, gradients)
-            if weights is None:
-                statistics = over_design(core, design, self.random_state)
-            else:
-                statistics = one_sample(core, weights, unbiased=unbiased)
-        noise = partial(design_noise, core, design, weights=weights)
-        return self._result(statistics, settings, noise)
+            core.weights = [weights]
+        if design.complete:
+            scales = self.normalize or settings.errors
+            statistics = complete(core, unbiased=not design.biased, scales=scales)
+        else:
+            statistics = over_design(core, design, self.random_state)
+        return self._result(statistics, settings, partial(design_noise, core, design))
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join(OPTIONS))
@@ -874,7 +870,7 @@ class KSDEstimator(BaseDiscrepancy):
         self,
         seed: int,
         *samples: tuple[np.ndarray, np.ndarray],
-        weights: np.ndarray | None = None,
+        weights: Any = (),
         division: int | None = None,
         run: Run | None = None,
     ) -> FeatureGram:
@@ -894,7 +890,7 @@ class KSDEstimator(BaseDiscrepancy):
             blocks = ArrayBlocks(*scaled, beside=[S for _, S in both], run=run)
         check_squares(self.kernels_, np.dtype(np.float64))
         maps = SteinMaps(self.kernels_, self.n_components, seed, *scaled)
-        return FeatureGram(maps, blocks, [weights], seed=division)
+        return FeatureGram(maps, blocks, weights, seed=division)
 
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
         """Choose the kernels, and the scale of the columns, from a sample."""
@@ -976,12 +972,13 @@ class KSDEstimator(BaseDiscrepancy):
         return self._witness(points, self._validate(X, reset=False, least=1))
 
     def _witness(self, points: Any, X: Any) -> np.ndarray:
-        gradients = [self._gradients(Z) for Z in (points, X)]
+        gradients = [self._gradients(Z) for Z in (X, points)]
         if self.n_components is not None:
-            at_points, sample = zip((points, X), gradients, strict=True)
-            return feature_witness(self._feature_core(self._seed(), sample, at_points))
-        core = self._core(np.concatenate((points, X)), np.concatenate(gradients))
-        return stein_witness(core, len(points))
+            samples = zip((X, points), gradients, strict=True)
+            return witness(self._feature_core(self._seed(), *samples, weights=[None]))
+        core = self._core(np.concatenate((X, points)), np.concatenate(gradients))
+        core.sizes, core.weights = (len(X), len(points)), [None]
+        return witness(core)
 
 
 @takes_parameters_of(KSDEstimator)

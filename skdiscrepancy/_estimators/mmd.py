@@ -40,7 +40,6 @@ from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
-from skdiscrepancy._gram.two_sample_sums import TwoSamples, stacked_weights
 from skdiscrepancy._nulls.groups import (
     block_permutation_test,
     block_sign_test,
@@ -59,14 +58,13 @@ from skdiscrepancy._statistics.noise import (
 )
 from skdiscrepancy._statistics.second_order import (
     Reference,
-    check_finite,
-    feature_witness,
+    complete,
     paired_size,
-    two_sample_statistics,
     warn_unused,
+    witness,
 )
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
-from skdiscrepancy.designs import Design, Region
+from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
 from skdiscrepancy.kernels._names import tag_sparse
 from skdiscrepancy.kernels._radial import RadialKernel
@@ -262,8 +260,8 @@ def effect_of(
     None if a scale of zero, as of constant samples, or numbers that are not finite
     leave no effect size.
     """
-    both = TwoSamples(gram([kernel], *samples, run=run))
-    found = two_sample_statistics(both, unbiased=True)
+    both = gram([kernel], *samples, run=run)
+    found = complete(both, unbiased=True)
     values, scales = found.values, found.scales
     if not np.all(np.isfinite([values, scales, found.sizes])):
         return None
@@ -271,9 +269,7 @@ def effect_of(
         return None
     [value] = normalize_statistics(values, scales, rounding=found.rounding)
     with np.errstate(all="ignore"):
-        noise = sample_noise(
-            both.gram, both.measures, found, normalize=True, most=NOISE_ROWS
-        )
+        noise = sample_noise(both, found, normalize=True, most=NOISE_ROWS)
     uncertainty = Uncertainty(float(value), noise, normalized=True)
     if not np.isfinite(uncertainty.interval(0.95)).all():
         return None
@@ -1040,19 +1036,12 @@ class MMDEstimator(BaseDiscrepancy):
         self._refuse_changed()
         _refuse_balanced(self.kernels_)
         X, of_both = self._reference_rows(), (self.reference_weight_, weights)
+        samples = [X, Y, points]
         if self.n_components is not None:
-            [maps] = self._features((self.kernels_, [X, Y, points]))
-            blocks = blocks_of(X, Y, points, run=self._run)
-            return feature_witness(FeatureGram(maps, blocks, of_both))
-        p, m, n = map(len, (points, X, Y))
-        regions = [Region(0, p, p, p + m), Region(0, p, p + m, p + m + n)]
-        stacked = stacked_weights(of_both, (m, n))
-        if stacked is not None:
-            # The sums of the columns are not needed.
-            stacked, m, n = np.concatenate((np.zeros(p), stacked)), 1, 1
-        all_rows = gram(self.kernels_, points, X, Y, run=self._run)
-        (to_x, _), (to_y, _) = all_rows.walk(regions, stacked)
-        return check_finite(np.mean(to_y / n - to_x / m, axis=0))
+            [maps] = self._features((self.kernels_, samples))
+            blocks = blocks_of(*samples, run=self._run)
+            return witness(FeatureGram(maps, blocks, of_both))
+        return witness(gram(self.kernels_, *samples, weights=of_both, run=self._run))
 
     @explains_keywords
     def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:

@@ -9,7 +9,7 @@ values, so it is evaluated like any other kernel.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from math import sqrt
 from numbers import Real
@@ -39,13 +39,16 @@ from skdiscrepancy._gram.sorted_columns import (
     ordered_groups,
 )
 from skdiscrepancy._gram.tiles import (
+    Folded,
     Gram,
     GroupSums,
+    RowSums,
     Shared,
     Values,
     check_group_memory,
     places,
 )
+from skdiscrepancy._gram.two_sample_sums import KeptSums, fold_both
 from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile
 from skdiscrepancy._loops.tile_loops import decay_values
 from skdiscrepancy.kernels._base import (
@@ -268,7 +271,15 @@ class KernelGram(Gram):
         Numbers of rows of the samples that are stacked.
     run : Run
         Threads and progress of the sums.
+
+    Attributes
+    ----------
+    kept : KeptSums or None
+        Sums within the first sample, with the same weights. Sums that are not kept are
+        computed.
     """
+
+    kept: KeptSums | None = None
 
     def __init__(
         self,
@@ -300,7 +311,9 @@ class KernelGram(Gram):
     def select(self, kernels: list[int]) -> KernelGram:
         """Return the Gram of some of the kernels."""
         some = [self.kernels[k] for k in kernels]
-        return KernelGram(some, self.readings, self.sizes, self.run)
+        part = KernelGram(some, self.readings, self.sizes, self.run)
+        part.weights, part.held_out = self.weights, self.held_out
+        return part
 
     def has_features(self) -> bool:
         """Tell whether random features can replace the kernels."""
@@ -398,6 +411,20 @@ class KernelGram(Gram):
                 sums[k] = part
         return sums
 
+    def fold(
+        self,
+        step: Callable[[RowSums], Any],
+        merge: Callable[[Any, Any], Any],
+        *,
+        diagonal: bool = True,
+        keep_order: bool = False,
+        shifted: bool = False,
+    ) -> Iterator[Folded]:
+        """Yield what `step` makes of row sums, of two samples by the faster ways."""
+        if len(self.measures) == len(self.sizes) == 2:
+            return fold_both(self.ways(), step, diagonal, keep_order)
+        return super().fold(step, merge, diagonal=diagonal)
+
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Sum over pairs of groups, in sorted order where it is faster."""
         n_groups = len(bounds) - 1
@@ -462,7 +489,11 @@ def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
 
 
 def gram(
-    kernels: list[KernelLike], *samples: Any, reference: bool = False, run: Run = QUIET
+    kernels: list[KernelLike],
+    *samples: Any,
+    weights: Sequence[np.ndarray | None] = (),
+    reference: bool = False,
+    run: Run = QUIET,
 ) -> KernelGram:
     """Return the Gram of a collection on the stacked rows of one or more samples.
 
@@ -482,7 +513,9 @@ def gram(
             readings[key] = DistanceReading(centred, float(key))
         else:
             readings[key] = DistanceReading(Rows(*samples, centred=False), key)
-    return KernelGram(kernels, readings, tuple(map(len, samples)), run)
+    found = KernelGram(kernels, readings, tuple(map(len, samples)), run)
+    found.weights = weights
+    return found
 
 
 # Sums in sorted order are faster if groups have at least this many rows.
@@ -496,13 +529,6 @@ class Ways(NamedTuple):
     profiles: dict[int, Profile | DistanceProfile]
     with_features: list[int]
     others: list[int]
-
-    @classmethod
-    def of(cls, gram: Gram) -> Ways:
-        """Return how row sums are computed, over tiles unless the kernels are known."""
-        if isinstance(gram, KernelGram):
-            return gram.ways()
-        return cls(gram, {}, [], list(range(gram.n_kernels)))
 
     @property
     def tiles(self) -> Gram:

@@ -12,14 +12,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import reduce
-from itertools import chain
+from functools import cached_property, reduce
+from itertools import chain, pairwise, zip_longest
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
 
+from skdiscrepancy._data.arrays import other_weights
 from skdiscrepancy._data.checks import RandomStateLike, warn_user
 from skdiscrepancy._data.distances import Index
 from skdiscrepancy._gram.run import (
@@ -87,12 +88,18 @@ class Moments(NamedTuple):
     def of_row_sums(cls, sums: np.ndarray, lengths: np.ndarray | int) -> Moments:
         """Compute the moments of rows with the given sums and lengths."""
         lengths = np.broadcast_to(lengths, sums.shape[1:]).astype(np.float64)
-        weight = float(lengths.sum())
-        mean = sums.sum(axis=1) / weight
-        deviations = sums / lengths - mean[:, np.newaxis]
         # Statistics that are not finite are refused later.
         with np.errstate(all="ignore"):
-            return cls(weight, mean, np.square(deviations) @ lengths)
+            return cls.of_means(sums / lengths, lengths)
+
+    @classmethod
+    def of_means(cls, means: np.ndarray, weights: np.ndarray) -> Moments:
+        """Compute the moments of rows with the given means, which are overwritten."""
+        weight = float(weights.sum())
+        mean = means @ weights / weight
+        means -= mean[:, np.newaxis]
+        means *= means
+        return cls(weight, mean, means @ weights)
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of both sets of rows."""
@@ -107,6 +114,67 @@ class Moments(NamedTuple):
     def scale(self) -> np.ndarray:
         """The paper's sigma_k."""
         return 2 * np.sqrt(self.spread / self.weight)
+
+
+class Measure(NamedTuple):
+    """Weights of the rows of a sample.
+
+    Attributes
+    ----------
+    weights, others : float or ndarray of shape (n_rows,)
+        Weight of each row, and the sum of all other weights. Equal weights are 1.
+    total, squares, pairs : float
+        Sum of all weights, of their squares, and of the products of the weights of two
+        different rows.
+    """
+
+    weights: Any
+    others: Any
+    total: float
+    squares: float
+    pairs: float
+
+    @classmethod
+    def of(cls, n: int, weights: np.ndarray | None = None) -> Measure:
+        """Return equal weights of n rows, or the given weights."""
+        if weights is None:
+            return cls(1.0, n - 1.0, float(n), float(n), n * (n - 1.0))
+        total, others = float(weights.sum()), other_weights(weights)
+        squares, pairs = float(weights @ weights), float(weights @ others)
+        return cls(weights, others, total, squares, pairs)
+
+    @property
+    def size(self) -> float:
+        """Effective number of rows, (sum w_i)^2 / sum w_i^2."""
+        return self.total**2 / self.squares
+
+    def at(self, rows: Any) -> Measure:
+        """Return the weights of some rows, with the sums over all rows."""
+        if not np.ndim(self.weights):
+            return self
+        return self._replace(weights=self.weights[rows], others=self.others[rows])
+
+
+class RowSums(NamedTuple):
+    """Sums over samples at some rows of one of them, or at other rows.
+
+    Attributes
+    ----------
+    sample : int
+        Position of the sample that has the rows.
+    sums : list of ndarray of shape (n_kernels, n_rows)
+        Weighted sums over the rows of each sample that has weights.
+    measure : Measure or None
+        Weights of the rows, if they have weights.
+    """
+
+    sample: int
+    sums: list[np.ndarray]
+    measure: Measure | None = None
+
+
+# Some kernels, the type of their values, and one result for each sample.
+Folded: TypeAlias = tuple[list[int], np.dtype, list[Any]]
 
 
 class GroupSums(NamedTuple):
@@ -161,6 +229,12 @@ class Gram:
         Numbers of rows and of kernels.
     sizes : tuple of int
         Numbers of rows of samples, if several are stacked.
+    weights : sequence of {ndarray or None}
+        Weights of the rows of the first samples, None for equal weights. An empty
+        sequence gives equal weights to the rows of all samples.
+    held_out : ndarray or None
+        The rows of the first sample that are the second sample, and that are left out
+        of the first sample.
     n_features : int
         Number of columns of a row, which determines the size of a chunk.
     dtype : numpy dtype
@@ -174,7 +248,9 @@ class Gram:
     """
 
     n: int
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...] = ()
+    weights: Sequence[np.ndarray | None] = ()
+    held_out: np.ndarray | None = None
     n_kernels: int
     n_features: int
     dtype: np.dtype
@@ -250,6 +326,89 @@ class Gram:
         region = square(0, self.n, diagonal=diagonal)
         [(sums, _)] = self.walk([region], weights)
         return sums
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """The weights of each sample, without the rows that are held out."""
+        sizes, weights = list(self.sizes or [self.n]), list(self.weights)
+        if self.held_out is not None:
+            sizes[0] -= sizes[1]
+            if weights and weights[0] is not None:
+                weights[0] = np.delete(weights[0], self.held_out)
+        return [*map(Measure.of, sizes, weights or [None] * len(sizes))]
+
+    @property
+    def stacked_weights(self) -> np.ndarray | None:
+        """The weights of all rows, None if no rows have weights."""
+        if all(of_rows is None for of_rows in self.weights):
+            return None
+        # Rows without a measure are in no sum.
+        parts = zip_longest(self.sizes or (self.n,), self.weights)
+        return np.concatenate([np.ones(n) if w is None else w for n, w in parts])
+
+    def fold(
+        self,
+        step: Callable[[RowSums], Any],
+        merge: Callable[[Any, Any], Any],
+        *,
+        diagonal: bool = True,
+        keep_order: bool = False,
+        shifted: bool = False,
+    ) -> Iterator[Folded]:
+        """Yield what `step` makes of the row sums of some kernels, for each sample.
+
+        The sums of all kernels and rows need never be in memory at once.
+
+        Parameters
+        ----------
+        step : callable
+            Takes some :class:`RowSums`, which it must not change: of all samples, or
+            only of the last sample if it has no weights.
+        merge : callable
+            Takes the results for two sets of rows, and returns that of both.
+        diagonal : bool, default=True
+            Whether k(x_i, x_i) is in the sum of row i.
+        keep_order : bool, default=False
+            Whether rows of the last sample must be in their order, which is slower.
+        shifted : bool, default=False
+            Whether the sums of a row may be less the number of their terms times an
+            offset, because only differences of means over two samples are needed.
+        """
+        yield (
+            list(range(self.n_kernels)),
+            self.dtype,
+            [*map(step, self.row_sums(diagonal))],
+        )
+
+    def row_sums(self, diagonal: bool, kept: np.ndarray | None = None) -> list[RowSums]:
+        """Return the row sums of all samples.
+
+        `kept` are those within the first sample, without the diagonal.
+        """
+        measures, sizes = self.measures, self.sizes or (self.n,)
+        weights = self.stacked_weights
+        bounds = np.cumsum([0, *sizes]).tolist()
+        if len(measures) < len(sizes):
+            first, last = bounds[-2:]
+            regions = [Region(first, last, a, b) for a, b in pairwise(bounds[:-1])]
+            sums = [own for own, _ in self.walk(regions, weights)]
+            return [RowSums(len(measures), sums)]
+        if len(sizes) == 1:
+            return [RowSums(0, [self.sums(weights, diagonal=diagonal)], measures[0])]
+        m, n = sizes
+        regions = [square(m, m + n, diagonal=False), Region(0, m, m, m + n)]
+        if kept is None:
+            regions.append(square(0, m, diagonal=False))
+        (within_y, _), (cross_x, cross_y), *others = self.walk(regions, weights)
+        within_x = kept if kept is not None else others[0][0]
+        # Statistics that are not finite are refused later.
+        with np.errstate(all="ignore"):
+            if diagonal:
+                # Not within the walk, because the sums without a diagonal are kept.
+                own = self.diagonal() * (1.0 if weights is None else weights)
+                within_x, within_y = within_x + own[:, :m], within_y + own[:, m:]
+            sums = [within_x, within_y, cross_x, cross_y]
+            return rows_of_both(sums, measures, self.held_out)
 
     def totals(self, *, diagonal: bool = True) -> np.ndarray:
         """Return the sum of all entries of each matrix."""
@@ -504,6 +663,22 @@ class Gram:
         return ProductGram(self, other)
 
 
+def rows_of_both(
+    sums: Sequence[np.ndarray], measures: list[Measure], held_out: np.ndarray | None
+) -> list[RowSums]:
+    """Return the row sums of two samples, from sums within and between them.
+
+    Rows of the first sample that are the second one are left out of the first.
+    """
+    within_x, within_y, cross_x, cross_y = sums
+    if held_out is not None:
+        cross_y = within_x[:, held_out] - within_y
+        within_x = np.delete(within_x - cross_x, held_out, axis=1)
+        cross_x = np.delete(cross_x, held_out, axis=1)
+    of_both = [within_x, cross_x], [cross_y, within_y]
+    return [RowSums(i, of_both[i], measures[i]) for i in (0, 1)]
+
+
 class WrappedGram(Gram):
     """A Gram whose values follow from the values of another one."""
 
@@ -669,12 +844,12 @@ class WeightedGram(WrappedGram):
 
     def __init__(self, inner: Gram, weights: PairWeights):
         super().__init__(inner)
-        self.weights = weights
+        self.of_pairs = weights
         self.tile = inner.tile
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the weighted tiles."""
-        weights = self.weights.of_tile(rows, cols).astype(self.dtype, copy=False)
+        weights = self.of_pairs.of_tile(rows, cols).astype(self.dtype, copy=False)
         for k, values in self.inner.block(rows, cols, out):
             values *= weights
             yield k, values
@@ -682,7 +857,7 @@ class WeightedGram(WrappedGram):
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the weighted values of pairs."""
         weights = sum(
-            f * vector[rows] * vector[cols] for f, vector in self.weights.terms
+            f * vector[rows] * vector[cols] for f, vector in self.of_pairs.terms
         )
         return (self.inner.aligned(rows, cols) * weights).astype(self.dtype, copy=False)
 

@@ -10,29 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from operator import is_
+from functools import partial, reduce
+from operator import add, is_
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.arrays import (
-    SparseRows,
-    as_rows,
-    effective_size,
-    other_weights,
-)
+from skdiscrepancy._data.arrays import SparseRows, as_rows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
 from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.run import QUIET, Run
-from skdiscrepancy._gram.tiles import Gram, Moments
-from skdiscrepancy._gram.two_sample_sums import TwoSamples, filled, keep_sums
+from skdiscrepancy._gram.tiles import Gram, Measure, Moments, RowSums
+from skdiscrepancy._gram.two_sample_sums import keep_sums
 from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, noise_rows, sample_noise
-from skdiscrepancy.designs import Cross, Design, Region, check_design
+from skdiscrepancy.designs import Cross, Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, PrecomputedKernel, check_gram
 from skdiscrepancy.pooling import normalize_statistics
 
@@ -92,21 +87,144 @@ def over_design(
     return Statistics(moments.mean, scales, nu, sizes, core.dtype)
 
 
-def one_sample(core: Gram, weights: np.ndarray, *, unbiased: bool) -> Statistics:
-    """Compute the complete statistics of a core for rows with weights.
+# Numbers of a part that stay in the cache.
+PART = 2**16
 
-    The V-statistic is the sum of w_i w_j h_ij, and the U-statistic leaves out i = j and
-    divides by the sum of the weights of the other pairs.
+
+def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
+    """Compute the complete statistics of one sample, or of two samples.
+
+    With weights w of X and v of Y that sum to one each, the V-statistic of one sample
+    is the sum of w_i w_i' k(x_i, x_i'). Of two samples it is MMD, the sum of
+    w_i w_i' k(x_i, x_i') + v_j v_j' k(y_j, y_j') - 2 w_i v_j k(x_i, y_j). The
+    U-statistic leaves out i = i' and j = j', and divides the sums within samples by
+    1 - sum w_i^2 and 1 - sum v_j^2. For equal weights this is the estimator of [1]_
+    (Lemma 6).
+
+    The scale is sigma_k^2 = 4 nu (Var a_i / m' + Var b_j / n'), where a_i and b_j are
+    weighted row means within samples, less those over the other sample. The effective
+    sizes are m' = 1 / sum w_i^2 and n' = 1 / sum v_j^2, and nu is m', or
+    2 m' n' / (m' + n') for two samples. Features may leave out scales.
+
+    Takes O((m + n)^2) time, or O((m + n) log(m + n)) for kernels on one column whose
+    sums can be computed in sorted order. If the sums within the first sample are kept,
+    O(m n + n^2) time, or O(m + n log(m n)) in sorted order. Features take O(m + n).
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
     """
-    w = weights / weights.sum()
-    masses = w * other_weights(w) if unbiased else w
-    sums = core.sums(w, diagonal=not unbiased)
+    measures, K = gram.measures, gram.n_kernels
+    least = min(gram.sizes or [gram.n])
+    if least < 1 + unbiased:
+        raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased MMD.")
+    shares = [1 / p.size for p in measures]
+    nu = len(shares) / sum(shares)
+    values, variances, sizes = np.zeros((3, K))
+    dtypes, errors = [gram.dtype] * K, None
+    if scales or not isinstance(gram, FeatureGram):
+        step = partial(_moments, measures, unbiased)
+        parts = gram.fold(step, _merge, diagonal=not unbiased, shifted=True)
+        for some, dtype, found in parts:
+            for (value, size, moments), share in zip(found, shares, strict=True):
+                values[some] += value
+                sizes[some] = np.maximum(sizes[some], size)
+                variances[some] += share * moments.spread / moments.weight
+            for k in some:
+                dtypes[k] = dtype
+    sigma = 2 * np.sqrt(nu * np.maximum(variances, 0)) if scales else np.ones(K)
+    if isinstance(gram, FeatureGram):
+        values, sizes, errors = gram.from_means(unbiased=unbiased)
+    elif len(measures) == 1:
+        sizes = gram.magnitudes().mean(axis=1)
+    return Statistics(values, sigma, nu, sizes, dtypes, errors)
+
+
+def _moments(
+    measures: list[Measure], unbiased: bool, part: RowSums
+) -> tuple[np.ndarray, np.ndarray, Moments]:
+    """Return the share of rows in the statistic, their largest mean, and the moments.
+
+    The moments are of the means within the sample, less those over the other sample.
+    """
+    p, own = part.measure, part.sums[part.sample]
+    assert p is not None
+    K, n = own.shape
+    weights = np.full(n, p.weights)
+    others = np.full(n, p.others if unbiased else p.total)
+    # Rows of one sample count as the pairs that they are in.
+    masses = weights * others if len(measures) == 1 else weights
+    crossed = [
+        (sums, measures[j].total)
+        for j, sums in enumerate(part.sums)
+        if j != part.sample
+    ]
+    step, size, found = max(1, PART // K), np.zeros(K), []
+    # Results that are not finite are refused, without a warning before.
     with np.errstate(all="ignore"):
-        # Statistics that are not finite are refused.
-        moments = Moments.of_row_sums(sums * w, masses)
-        scales, sizes = moments.scale, core.magnitudes().mean(axis=1)
-    nu = effective_size(w)
-    return Statistics(moments.mean, scales, nu, sizes, core.dtype)
+        # Pairs (i, i') have other weights than rows, unless all weights are equal.
+        value = own @ weights / (p.pairs if unbiased else p.total**2)
+        for sums, total in crossed:
+            value -= sums @ weights / (p.total * total)
+        for at in range(0, n, step):
+            some = slice(at, at + step)
+            means = own[:, some] / others[some]
+            size = np.maximum(size, np.abs(means).max(axis=1))
+            for sums, total in crossed:
+                cross = sums[:, some] / total
+                size = np.maximum(size, np.abs(cross).max(axis=1))
+                means -= cross
+            found.append(Moments.of_means(means, masses[some]))
+        return value, size, reduce(Moments.merge, found)
+
+
+def _merge(first: Any, second: Any) -> Any:
+    value, size, moments = first
+    others = second[2]
+    return value + second[0], np.maximum(size, second[1]), moments.merge(others)
+
+
+def _witness_of(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
+    """Return the sum over kernels of the mean over the last sample, less the first."""
+    first, *others = (
+        sums / p.total for sums, p in zip(part.sums, measures, strict=True)
+    )
+    return [np.sum(others[0] - first if others else first, axis=0)]
+
+
+def witness(gram: Gram) -> np.ndarray:
+    """Compute the witness function of one sample, or of two samples.
+
+    It is the mean over the first sample, or the mean over the second sample less the
+    mean over the first, for the mean of all kernels, at the rows of the sample that has
+    no weights.
+    """
+    step = partial(_witness_of, gram.measures)
+    [(_, _, [rows])] = gram.fold(step, add, shifted=True)
+    return check_finite(np.concatenate(rows) / gram.n_kernels)
+
+
+def _contributions(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
+    """Return the contributions of Y from row sums, and their level from those of X."""
+    p, q = measures
+    assert part.measure is not None
+    with np.errstate(all="ignore"):
+        if part.sample == 0:
+            weights = np.full(part.sums[0].shape[1], part.measure.weights)
+            return [np.atleast_1d((part.sums[0] @ weights).sum() / p.total**2)]
+        return [np.sum(part.sums[1] / q.total - 2 * part.sums[0] / p.total, axis=0)]
+
+
+def row_contributions(gram: Gram) -> np.ndarray:
+    """Compute the contribution of each row of Y to MMD, for the mean of kernels.
+
+    The V-statistic is their weighted mean.
+    """
+    step, values = partial(_contributions, gram.measures), np.zeros(gram.sizes[1])
+    for _, _, found in gram.fold(step, add, keep_order=True):
+        level, rows = map(np.concatenate, found)
+        values += level.sum() + rows
+    return check_finite(values / gram.n_kernels)
 
 
 def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:
@@ -117,23 +235,14 @@ def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:
 
 
 def design_noise(
-    core: Gram,
-    design: Design,
-    statistics: Statistics,
-    weights: np.ndarray | None = None,
-    *,
-    normalize: bool,
+    core: Gram, design: Design, statistics: Statistics, *, normalize: bool
 ) -> Noise | tuple[float, int] | str:
-    """Estimate the noise of the mean of second-order statistics, or say why not.
-
-    Complete designs may have weights of the rows.
-    """
+    """Estimate the noise of the mean of second-order statistics, or say why not."""
     n = core.n
     if n < LEAST_ROWS:
         return too_few_rows(n)
     if design.complete:
-        measures = [np.ones(n) if weights is None else weights]
-        return sample_noise(core, measures, statistics, normalize=normalize)
+        return sample_noise(core, statistics, normalize=normalize)
     if not isinstance(design, Cross):
         return (
             f"design == {design!r}, must be 'u', 'v' or 'x' for a standard error. "
@@ -273,217 +382,6 @@ def ksd_from_gram(
     return one_statistic(over_design(core, design, random_state), normalize=normalize)
 
 
-def stein_witness(core: Gram, n_points: int) -> np.ndarray:
-    """Compute the Stein witness function g(t) = mean_i h(t, x_i), mean over kernels.
-
-    The core is on the stacked points t and rows x of the sample.
-    """
-    n = core.n - n_points
-    [(sums, _)] = core.walk([Region(0, n_points, n_points, core.n)])
-    return check_finite(sums.mean(axis=0) / n)
-
-
-def feature_statistics(
-    gram: FeatureGram, n_samples: int, *, unbiased: bool, scales: bool = True
-) -> Statistics:
-    """Compute the complete statistics of one sample, or of two samples, from features.
-
-    The scales are sigma_k of the statistics of exact kernels, or 1 if they are not
-    needed. The result has the standard errors from the draw of random features.
-    """
-    values, deviations, sizes, errors = gram.statistics(
-        n_samples, unbiased=unbiased, scales=scales
-    )
-    squares = np.array([measure.squares for measure in gram.measures[:n_samples]])
-    nu, sigma = float(n_samples / squares.sum()), np.ones_like(values)
-    if deviations is not None:
-        weighted = np.sqrt(4 * nu * squares)[:, np.newaxis] * deviations
-        sigma = np.hypot.reduce(weighted, axis=0)
-    return Statistics(values, sigma, nu, sizes, np.dtype(np.float64), errors)
-
-
-def feature_witness(gram: FeatureGram) -> np.ndarray:
-    """Compute the witness function of all samples but the last, at its rows.
-
-    For the mean of all kernels, from features of the rows. The witness function of two
-    samples is the mean over the second minus the mean over the first.
-    """
-    n_samples = len(gram.sizes) - 1
-    with np.errstate(all="ignore"):
-        first, *others = (means.features for means in gram.means(n_samples))
-        if others:
-            first = [y - x for x, y in zip(first, others[0], strict=True)]
-        return check_finite(gram.values(first, n_samples))
-
-
-def feature_contributions(gram: FeatureGram) -> np.ndarray:
-    """Compute the contribution of each row of the second sample to MMD.
-
-    For the means x and y of the features, it is f.(y - 2 x) + x.x, as the V-statistic
-    is the weighted mean of the contributions.
-    """
-    # Results that are not finite are refused, without a warning before.
-    with np.errstate(all="ignore"):
-        means = list(zip(*(own.features for own in gram.means(2)), strict=True))
-        level = np.mean([x @ x for x, _ in means])
-        values = gram.values([y - 2 * x for x, y in means], 1) + level
-    return check_finite(values)
-
-
-# Numbers of a part that stay in the cache.
-PART = 2**16
-
-
-def two_sample_mmd(
-    within_x: np.ndarray,
-    within_y: np.ndarray,
-    cross_x: np.ndarray,
-    cross_y: np.ndarray,
-    of_x: np.ndarray,
-    of_y: np.ndarray,
-    *,
-    unbiased: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute the squared MMD of rows with weights, from weighted row sums.
-
-    With weights w of X and v of Y that sum to one each, the V-statistic is the sum of
-    w_i w_i' k(x_i, x_i') + v_j v_j' k(y_j, y_j') - 2 w_i v_j k(x_i, y_j). The
-    U-statistic leaves out i = i' and j = j', and divides the first sum by
-    1 - sum w_i^2, and the second by 1 - sum v_j^2. For equal weights this is the
-    estimator of [1]_ (Lemma 6).
-
-    Parameters
-    ----------
-    within_x : ndarray of shape (n_kernels, m)
-        Sums of w_i' k(x_i, x_i') over i'; without i' = i if `unbiased`.
-    within_y : ndarray of shape (n_kernels, n)
-        Sums of v_j' k(y_j, y_j') over j'; without j' = j if `unbiased`.
-    cross_x : ndarray of shape (n_kernels, m)
-        Sums of v_j k(x_i, y_j) over j.
-    cross_y : ndarray of shape (n_kernels, n)
-        Sums of w_i k(x_i, y_j) over i.
-    of_x, of_y : ndarray of shape (m,) and (n,), or None
-        Positive weights w and v, of any sum. None stands for ones.
-    unbiased : bool
-        U-statistic or V-statistic.
-
-    Returns
-    -------
-    statistics, scales, sizes : ndarray of shape (n_kernels,)
-        Squared MMD, sigma_k, and the largest mean that enters a statistic. The scale is
-        sigma_k^2 = 4 n_h (Var a_i / m' + Var b_j / n'), where a_i and b_j are the
-        differences of weighted row means, and their variances are weighted too. The
-        effective sizes m' = 1 / sum w_i^2 and n' = 1 / sum v_j^2 replace m and n, also
-        in n_h = 2 m' n' / (m' + n').
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
-    """
-    # Results that are not finite are refused, without a warning before.
-    with np.errstate(all="ignore"):
-        mean_a, var_a, size_a = _moments(within_x, cross_x, of_x, of_y.sum(), unbiased)
-        mean_b, var_b, size_b = _moments(within_y, cross_y, of_y, of_x.sum(), unbiased)
-        m, n = effective_size(of_x), effective_size(of_y)
-        variances = 4 * harmonic_size(m, n) * (var_a / m + var_b / n)
-        return mean_a + mean_b, np.sqrt(variances), np.maximum(size_a, size_b)
-
-
-def _moments(
-    within: np.ndarray,
-    cross: np.ndarray,
-    weights: np.ndarray,
-    total_cross: float,
-    unbiased: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the part of a sample in the statistic, the variance, and the size.
-
-    The variance is of the differences of row means, and the size is the largest row
-    mean.
-    """
-    total = weights.sum()
-    others = other_weights(weights) if unbiased else np.full(len(weights), total)
-    step = max(1, PART // len(within))
-    parts = [slice(at, at + step) for at in range(0, len(weights), step)]
-    means, variances, sizes = np.zeros((3, len(within)))
-    for some in parts:
-        of_own, of_other = within[:, some] / others[some], cross[:, some] / total_cross
-        for values in (of_own, of_other):
-            np.maximum(sizes, values.max(axis=1), out=sizes)
-            np.maximum(sizes, -values.min(axis=1), out=sizes)
-        of_own -= of_other
-        means += of_own @ weights[some] / total
-    for some in parts:
-        values = of_own
-        if len(parts) > 1:
-            values = within[:, some] / others[some]
-            values -= cross[:, some] / total_cross
-        values -= means[:, np.newaxis]
-        values *= values
-        variances += values @ weights[some] / total
-    # Pairs (i, i') have other weights than rows, unless all weights are equal.
-    statistics = within @ weights / (weights @ others)
-    return statistics - cross @ weights / (total * total_cross), variances, sizes
-
-
-def harmonic_size(m: float, n: float) -> float:
-    """Return 2 m n / (m + n), the size of two samples together."""
-    return 2 * m * n / (m + n)
-
-
-def _contributions(
-    within_x: np.ndarray,
-    within_y: np.ndarray,
-    cross_x: np.ndarray,
-    cross_y: np.ndarray,
-    of_x: np.ndarray,
-    of_y: np.ndarray,
-) -> np.ndarray:
-    """Return the contributions of Y from weighted row sums, summed over kernels."""
-    total_x, total_y = of_x.sum(), of_y.sum()
-    level = (within_x @ of_x / total_x**2)[:, np.newaxis]
-    return np.sum(within_y / total_y - 2 * cross_y / total_x + level, axis=0)
-
-
-def row_contributions(samples: TwoSamples | FeatureGram) -> np.ndarray:
-    """Compute the contribution of each row of Y to MMD, for the mean of kernels.
-
-    The V-statistic is their weighted mean.
-    """
-    if isinstance(samples, FeatureGram):
-        return feature_contributions(samples)
-    values = np.zeros(samples.gram.sizes[1])
-    for part in samples.parts(_contributions, diagonal=True, keep_order=True):
-        values += part.result
-    return check_finite(values / samples.gram.n_kernels)
-
-
-def two_sample_statistics(
-    samples: TwoSamples | FeatureGram, *, unbiased: bool, scales: bool = True
-) -> Statistics:
-    """Compute the complete statistics of two samples. Features may leave out scales.
-
-    Takes O((m + n)^2) time, or O((m + n) log(m + n)) for kernels on one column whose
-    sums can be computed in sorted order. If the sums within the first sample are kept,
-    O(m n + n^2) time, or O(m + n log(m n)) in sorted order.
-    """
-    least = min(samples.sizes)
-    if least < 1 + unbiased:
-        raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased MMD.")
-    if isinstance(samples, FeatureGram):
-        return feature_statistics(samples, 2, unbiased=unbiased, scales=scales)
-    (of_x, of_y), gram = samples.measures, samples.gram
-    results, dtypes = np.empty((3, gram.n_kernels)), [gram.dtype] * gram.n_kernels
-    finish = partial(two_sample_mmd, unbiased=unbiased)
-    for part in samples.parts(finish, diagonal=not unbiased):
-        results[:, part.kernels] = part.result
-        for k in part.kernels:
-            dtypes[k] = part.dtype
-    values, sigma, sizes = results
-    nu = harmonic_size(effective_size(of_x), effective_size(of_y))
-    return Statistics(values, sigma, nu, sizes, dtypes)
-
-
 def paired_size(m: int, n: int, design: Design) -> int:
     """Return the number of pairs (X_i, Y_i). Complete designs need equal sizes."""
     if m != n:
@@ -575,8 +473,7 @@ def mmd_from_gram(
         )
     K = np.block([[K_xx, K_xy], [K_xy.T, K_yy]])
     if design.complete and not second_order:
-        samples = TwoSamples(matrix_gram(K, m))
-        statistics = two_sample_statistics(samples, unbiased=not design.biased)
+        statistics = complete(matrix_gram(K, m), unbiased=not design.biased)
     else:
         size = paired_size(m, n, design)
         if m != n:
@@ -655,7 +552,7 @@ class Reference(NamedTuple):
         Y: Any,
         weights: np.ndarray | None = None,
         held_out: np.ndarray | None = None,
-    ) -> TwoSamples | FeatureGram:
+    ) -> Gram:
         """Return the reference sample and another one, with the sums that are kept.
 
         The rows `held_out` of the reference are the sample, and are compared with the
@@ -663,14 +560,16 @@ class Reference(NamedTuple):
         """
         X, of_both = as_rows(self.rows), (self.weights, weights)
         if self.features is None:
-            both = gram(self.kernels, X, Y, reference=True, run=self.run)
-            return TwoSamples(both, of_both, self.sums, held_out)
+            run = self.run
+            both = gram(self.kernels, X, Y, weights=of_both, reference=True, run=run)
+            both.kept, both.held_out = self.sums, held_out
+            return both
         maps, kept = self.maps, self.sums
         # Sparse rows are not centred, so they are compared with sparse rows.
         if maps is None or isinstance(X, SparseRows) != isinstance(Y, SparseRows):
             maps, kept = self._maps(X, Y), None
-        blocks, out = blocks_of(X, Y, run=self.run), held_out is not None
-        return FeatureGram(maps, blocks, of_both, kept=kept, held_out=out)
+        blocks = blocks_of(X, Y, run=self.run)
+        return FeatureGram(maps, blocks, of_both, kept=kept, held_out=held_out)
 
     def contributions(self, Y: Any, weights: np.ndarray | None) -> np.ndarray:
         """Compute the contribution of each row of a sample, which may have weights."""
@@ -699,7 +598,7 @@ class Reference(NamedTuple):
         if not paired:
             samples = self.against(Y, weights, held_out)
             unbiased = not design.biased
-            return two_sample_statistics(samples, unbiased=unbiased, scales=self.scales)
+            return complete(samples, unbiased=unbiased, scales=self.scales)
         if self.weights is not None:
             raise ValueError(
                 f"design == {design!r}, must be 'v' or 'u' with second_order=False, "
@@ -726,9 +625,7 @@ class Reference(NamedTuple):
         if paired:
             return design_noise(self._core(Y), design, statistics, normalize=normalize)
         both = self.against(Y, weights)
-        own = both if isinstance(both, FeatureGram) else both.gram
-        measures = filled((self.weights, weights), (self.rows.shape[0], len(Y)))
-        return sample_noise(own, measures, statistics, normalize=normalize)
+        return sample_noise(both, statistics, normalize=normalize)
 
     def statistics_of_held_out(
         self, rows: np.ndarray, design: Design, *, paired: bool, **options: Any

@@ -31,10 +31,9 @@ from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import Settings, check_parameters
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
-from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import effect_size
-from skdiscrepancy._statistics.second_order import two_sample_statistics
+from skdiscrepancy._statistics.second_order import complete
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
 from skdiscrepancy.inference._multiple_tests import (
@@ -683,8 +682,7 @@ def unbiased_mmds(
         batch = sets[start : start + BATCH]
         joined = JoinedColumns(common, batch, removed=True, run=Run(n_jobs))
         joined.sizes = m, len(none) - m
-        found = two_sample_statistics(TwoSamples(joined), unbiased=True)
-        values.append(found.values)
+        values.append(complete(joined, unbiased=True).values)
     return np.concatenate(values)
 
 
