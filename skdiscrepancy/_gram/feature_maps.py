@@ -223,12 +223,12 @@ class FeatureMaps:
         return sums
 
     def lines(self, vectors: list[np.ndarray]) -> list[np.ndarray]:
-        """Return what `project` needs for some vectors, in columns for each kernel."""
+        """Return what `project` needs for one vector a kernel."""
         return vectors
 
-    def project(self, k: int, F: Any, lines: np.ndarray) -> np.ndarray:
-        """Return the inner products of vectors with the features of rows."""
-        return (F @ lines).T
+    def project(self, k: int, F: Any, line: np.ndarray) -> np.ndarray:
+        """Return the inner products of the features of rows with a vector."""
+        return F @ line
 
     def squares(self, k: int, F: Any) -> Any:
         """Return the squared norms of the features of rows."""
@@ -390,24 +390,23 @@ class SteinMaps(FeatureMaps):
         return features.reshape(*features.shape[:-2], -1)
 
     def lines(self, vectors: list[np.ndarray]) -> list[np.ndarray]:
-        """Return what `project` needs for some vectors, in columns for each kernel.
+        """Return what `project` needs for one vector a kernel.
 
         xi(x) . v is linear in the products of gradients with cosines and sines.
         """
         found = []
-        for k, columns in enumerate(vectors):
+        for k, v in enumerate(vectors):
             W = self.weights(k)
-            V = columns.T.reshape(-1, *W.shape[:1], 2 * self.n_frequencies)
-            cosine, sine = np.split(V, 2, axis=2)
-            ones = [(W * sine).sum(axis=1), -(W * cosine).sum(axis=1)]
-            last = np.concatenate(ones, axis=1)[:, np.newaxis]
-            found.append(np.concatenate((V, last), axis=1))
+            v = v.reshape(len(W), -1)
+            cosine, sine = np.split(v, 2, axis=1)
+            ones = np.concatenate(((W * sine).sum(axis=0), -(W * cosine).sum(axis=0)))
+            found.append(np.vstack((v, ones)).T)
         return found
 
-    def project(self, k: int, F: Any, lines: np.ndarray) -> np.ndarray:
-        """Return the inner products of vectors with the features of rows."""
+    def project(self, k: int, F: Any, line: np.ndarray) -> np.ndarray:
+        """Return the inner products of the features of rows with a vector."""
         S, _, F = F
-        return np.array([np.einsum("ij,ij->i", S, F @ line.T) for line in lines])
+        return np.einsum("ij,ij->i", S, F @ line)
 
     def squares(self, k: int, F: Any) -> Any:
         """Return h(x, x) for some rows."""

@@ -210,90 +210,77 @@ class FeatureGram(Gram):
         found: dict[int, Any] = {}
         quiet = np.errstate(all="ignore")
         with progress("kernel sums", 2, self.run.verbose) as passes, quiet:
-            lines = self._lines(shifted and n_samples == 2)
+            lines = {i: self._lines(i, diagonal, shifted) for i in samples}
             passes.advance()
             if kept is not None and kept.roots is not None and 0 in samples:
-                found[0] = step(self._kept_rows(kept, lines, diagonal))
+                found[0] = step(self._kept_rows(kept, lines[0], diagonal))
             args = self, lines, step, merge, diagonal
             work = self.blocks.task(FeatureGram._fold_piece, *args, merge=merge)
-            others = [i for i in samples if i not in found]
-            for i, part in self.blocks.each(work, samples=others):
+            rest = [i for i in samples if i not in found]
+            for i, part in self.blocks.each(work, samples=rest):
                 found[i] = merge(found[i], part) if i in found else part
             if self.held_out is not None:
-                work = self.blocks.task(FeatureGram._left_out, *args, merge=merge)
+                # Rows of the second sample are in the first with weights below zero.
+                work = self.blocks.task(FeatureGram._fold_piece, *args, 0, merge=merge)
                 for _, part in self.blocks.each(work, samples=(1,)):
                     found[0] = merge(found[0], part)
             passes.advance()
         yield list(range(self.n_kernels)), self.dtype, [found[i] for i in samples]
 
-    def _lines(self, shifted: bool) -> list[np.ndarray]:
-        """Return the sums of features over each sample, in columns for each kernel.
+    def _lines(self, sample: int, diagonal: bool, shifted: bool) -> list[Any]:
+        """Return the lines whose products with features are sums over each sample.
 
-        If `shifted`, they are less their numbers of rows times the mean of the first
-        sample, which is the last column.
+        If `shifted`, sums within the sample of the rows are zero, or only the products
+        with its mean that the last line gives if k(x, x) is left out.
         """
-        sums = zip(*(own.features for own in self.means), strict=True)
-        lines = [np.stack(of_kernel, axis=1) for of_kernel in sums]
-        if shifted:
-            totals = np.array([p.total for p in self.measures])
-            centres = [sums[:, 0] / totals[0] for sums in lines]
-            lines = [
-                np.column_stack((sums - np.outer(c, totals), c))
-                for sums, c in zip(lines, centres, strict=True)
-            ]
-        return self.maps.lines(lines)
-
-    def _row_sums(
-        self, sample: int, products: Any, squares: Any, weights: Any, diagonal: bool
-    ) -> list[np.ndarray]:
-        """Return the sums over each sample from products with all lines."""
-        n_samples = len(self.measures)
-        sums, shift = products[:n_samples], products[n_samples:]
-        if not diagonal and sample < n_samples:
-            sums[sample] -= weights * (squares - sum(shift))
-        return list(sums)
+        sums: list[Any] = [own.features for own in self.means]
+        if shifted and len(sums) == 2:
+            own = sample % 2
+            x, y, p, q = sums[own], sums[1 - own], *self.measures
+            p, q = (p, q) if own == 0 else (q, p)
+            varies = not diagonal and np.ndim(p.weights)
+            share = q.total / (p.total if diagonal or varies else p.others)
+            sums[1 - own] = [b - share * a for a, b in zip(x, y, strict=True)]
+            sums[own] = None
+            if varies:
+                sums.append([a / p.total for a in x])
+        return [None if own is None else self.maps.lines(own) for own in sums]
 
     def _fold_piece(
-        self, lines: Any, step: Any, merge: Any, diagonal: bool, given: PieceRows
+        self, every: Any, step: Any, merge: Any, diagonal: bool, *given: Any
     ) -> Any:
-        """Return what `step` makes of the rows of a piece."""
-        sample, found = given.piece.sample, []
-        measure = None
-        if sample < len(self.measures):
-            measure = self._measure(given.piece)
-        for strip, products, squares in self._products(lines, given):
-            own = None if measure is None else measure.at(strip)
-            weights = 0.0 if own is None else own.weights
-            sums = self._row_sums(sample, products, squares, weights, diagonal)
-            found.append(step(RowSums(sample, sums, own)))
-        return reduce(merge, found)
-
-    def _left_out(
-        self, lines: Any, step: Any, merge: Any, diagonal: bool, given: PieceRows
-    ) -> Any:
-        """Return what to add if rows of the second sample are left out of the first."""
-        found, measure = [], self.measures[0]._replace(weights=-1.0)
-        for _, products, squares in self._products(lines, given):
-            sums = self._row_sums(0, products, squares, 1.0, diagonal)
-            found.append(step(RowSums(0, sums, measure)))
-        return reduce(merge, found)
-
-    def _products(
-        self, lines: list[Any], given: PieceRows
-    ) -> Iterator[tuple[slice, Any, np.ndarray]]:
-        """Yield inner products with lines, and squared norms, for strips of a piece."""
-        maps, K = self.maps, self.n_kernels
-        strips = maps.strips(given.block, given.positions)
+        """Return what `step` makes of the rows of a piece, left out of a sample."""
+        maps, K, found = self.maps, self.n_kernels, []
+        *left_out, rows = given
+        sample = left_out[0] if left_out else rows.piece.sample
+        lines, measure = every[sample], None
+        if left_out:
+            measure = self.measures[sample]._replace(weights=-1.0)
+        elif sample < len(self.measures):
+            measure = self._measure(rows.piece)
+        strips = maps.strips(rows.block, rows.positions)
         for i, (strip, k, F) in enumerate(strips):
-            own = maps.project(k, F, lines[k])
             if i % K == 0:
-                n_lines, n_rows = own.shape
-                products = np.empty((n_lines, K, n_rows))
-                squares = np.empty((K, n_rows))
-            products[:, k] = own
-            squares[k] = maps.squares(k, F)
+                products = np.zeros((len(lines) + 1, K, strip.stop - strip.start))
+            for own, line in zip(products[:-1], lines, strict=True):
+                if line is not None:
+                    own[k] = maps.project(k, F, line[k])
+            products[-1, k] = maps.squares(k, F)
             if i % K == K - 1:
-                yield strip, products, squares
+                own = measure and measure.at(strip)
+                found.append(step(self._row_sums(sample, products, own, diagonal)))
+        return reduce(merge, found)
+
+    def _row_sums(
+        self, sample: int, products: Any, measure: Measure | None, diagonal: bool
+    ) -> RowSums:
+        """Return sums over samples, from products with lines, and k(x, x)."""
+        n_samples = len(self.measures)
+        sums, squares = products[:n_samples], products[-1]
+        if measure is not None and not diagonal:
+            shift = products[n_samples:-1].sum(axis=0)
+            sums[sample] -= np.abs(measure.weights) * (squares - shift)
+        return RowSums(sample, list(sums), measure)
 
     def _kept_rows(self, kept: KeptMeans, lines: list[Any], diagonal: bool) -> RowSums:
         """Return the sums of few rows with the moments of the first sample.
@@ -302,17 +289,16 @@ class FeatureGram(Gram):
         """
         assert kept.roots is not None
         n, (K, size, r) = kept.n, kept.roots.shape
-        every = np.zeros((K, lines[0].shape[1] + 1, size))
-        means = np.empty((K, size, 1))
-        for k, (line, total) in enumerate(zip(lines, kept.sums.features, strict=True)):
-            every[k, :-1, : len(line)] = line.T
-            means[k, : len(line), 0] = total / n
+        every, means = np.zeros((K, len(lines) + 1, size)), np.zeros((K, size, 1))
+        for k, total in enumerate(kept.sums.features):
+            means[k, : len(total), 0] = total / n
+            for own, line in zip(every[k], lines, strict=False):
+                own[: len(total)] = 0.0 if line is None else line[k]
         every[:, -1, -1], means[:, -1, 0] = 1.0, kept.sums.diagonals / n
         means, steps = every @ means, (np.sqrt(r) * every) @ kept.roots
         rows = np.concatenate((means + steps, means - steps), axis=2).swapaxes(0, 1)
-        sums = self._row_sums(0, rows[:-1], rows[-1], 1.0, diagonal)
-        measure = self.measures[0]._replace(weights=n / (2 * r))
-        return RowSums(0, sums, measure)
+        found = self._row_sums(0, rows, self.measures[0], diagonal)
+        return found._replace(measure=self.measures[0]._replace(weights=n / (2 * r)))
 
     def from_means(
         self, *, unbiased: bool
