@@ -27,12 +27,16 @@ import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from switches import WAYS, small_pieces, way
 
 from skdiscrepancy._data.arrays import as_rows
+from skdiscrepancy._data.blocks import lazy_rows
+from skdiscrepancy._gram.feature_maps import FeatureMaps, SteinMaps
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import SteinGram, gram
+from skdiscrepancy._gram.pieces import ArrayBlocks, LazyBlocks, blocks_of
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sorted_columns import FactorGram
@@ -49,9 +53,11 @@ from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
 from skdiscrepancy.inference._conditional import ResidualProducts
 from skdiscrepancy.kernels import (
     EnergyKernel,
+    GaussianKernel,
     IndicatorKernel,
     LaplaceKernel,
     LinearKernel,
+    MaternKernel,
     PolynomialKernel,
     check_kernel,
 )
@@ -244,8 +250,73 @@ def residual_products(draw, n, dtype):
     )
 
 
+def as_blocks(rows):
+    """Return rows in memory as a stream of uneven blocks."""
+    cut = (len(rows) + 2) // 3
+    return lazy_rows([rows[:1], rows[1:cut], rows[cut:]], "X")
+
+
+def features(streamed, *names):
+    """Return a leaf of random features, or of exact features of kernels."""
+
+    def leaf(draw, n, dtype):
+        X = numbers(draw, n, 2, 2.0**-6, dtype)
+        kernels = {
+            "random": [GaussianKernel(bandwidth=2.0), MaternKernel(bandwidth=3.0)],
+            "sum": [LaplaceKernel(bandwidth=2.0) + LinearKernel()],
+            "exact": [LinearKernel()],
+            "labels": [IndicatorKernel(), IndicatorKernel(balanced=True)],
+        }
+        chosen = [kernel for name in names for kernel in kernels[name]]
+        samples = [X[: n // 2], X[n // 2 :]] if n > 1 and not streamed else [X]
+        maps = FeatureMaps(chosen, 6, 1, *samples)
+        # Random features in double precision, of exact rows.
+        every = [
+            F.toarray() if issparse(F) else F.copy() for _, F in evaluated(maps, X)
+        ]
+        rows = [as_blocks(X)] if streamed else samples
+        case = FeatureGram(maps, blocks_of(*rows))
+        sizes = [np.abs(F) @ np.abs(F).T for F in every]
+        return Case.of(case, [F @ F.T for F in every], np.array(sizes) + 1)
+
+    return leaf
+
+
+def evaluated(maps, X):
+    return sorted(
+        ((k, F.copy()) for k, F in maps.evaluate(X, np.arange(len(X)))),
+        key=operator.itemgetter(0),
+    )
+
+
+def stein_features(streamed):
+    def leaf(draw, n, dtype):
+        X = numbers(draw, n, draw(st.integers(1, 3)), 2.0**-6)
+        maps = SteinMaps([GaussianKernel(bandwidth=2.0)], 6, 1, X)
+        [(_, F)] = evaluated(maps, X)
+        # Row by row and frequency by frequency, as the class says.
+        W, cosines, sines = maps.weights(0).T, *np.split(F, 2, axis=1)
+        waves = cosines + 1j * sines
+        parts = (-X[:, np.newaxis] + 1j * W) * waves[:, :, np.newaxis]
+        flat = parts.reshape(n, -1)
+        size = np.abs(flat) @ np.abs(flat).T
+        if streamed:
+            blocks = LazyBlocks(as_blocks(X), view=lambda rows: (rows, -rows))
+        else:
+            blocks = ArrayBlocks(X, beside=[-X])
+        return Case.of(
+            FeatureGram(maps, blocks), [(flat.conj() @ flat.T).real], size + 1
+        )
+
+    return leaf
+
+
 LEAVES = {
     **{name: kernel_gram(name) for name in COLLECTIONS},
+    "features": features(False, "random", "sum", "exact", "labels"),
+    "streamed features": features(True, "random", "sum", "exact"),
+    "Stein features": stein_features(False),
+    "streamed Stein features": stein_features(True),
     "Stein": stein,
     "factor": factor,
     "matrix": matrix,

@@ -127,6 +127,7 @@ class FeatureGram(Gram):
         found = [np.zeros((len(index), *shape)) for shape in shapes]
         for strip, k, F in maps.strips(self.blocks.take(index), index):
             out = found[k][strip]
+            F = F.toarray() if issparse(F) else F
             maps.accumulate_groups(k, F, csr_array(np.eye(len(out))), out)
         return [maps.finish(k, sums) for k, sums in enumerate(found)]
 
@@ -214,16 +215,16 @@ class FeatureGram(Gram):
             passes.advance()
             if kept is not None and kept.roots is not None and 0 in samples:
                 found[0] = step(self._kept_rows(kept, lines[0], diagonal))
-            args = self, lines, step, merge, diagonal
-            work = self.blocks.task(FeatureGram._fold_piece, *args, merge=merge)
+            # Rows that are held out are in the first sample with weights below zero.
             rest = [i for i in samples if i not in found]
-            for i, part in self.blocks.each(work, samples=rest):
-                found[i] = merge(found[i], part) if i in found else part
-            if self.held_out is not None:
-                # Rows of the second sample are in the first with weights below zero.
-                work = self.blocks.task(FeatureGram._fold_piece, *args, 0, merge=merge)
-                for _, part in self.blocks.each(work, samples=(1,)):
-                    found[0] = merge(found[0], part)
+            for held_out, some in (False, rest), (True, [1]):
+                if held_out and self.held_out is None:
+                    continue
+                args = self, lines, step, merge, (diagonal, held_out)
+                work = self.blocks.task(FeatureGram._fold_piece, *args, merge=merge)
+                for i, part in self.blocks.each(work, samples=some):
+                    i = 0 if held_out else i
+                    found[i] = merge(found[i], part) if i in found else part
             passes.advance()
         yield list(range(self.n_kernels)), self.dtype, [found[i] for i in samples]
 
@@ -247,18 +248,16 @@ class FeatureGram(Gram):
         return [None if own is None else self.maps.lines(own) for own in sums]
 
     def _fold_piece(
-        self, every: Any, step: Any, merge: Any, diagonal: bool, *given: Any
+        self, every: Any, step: Any, merge: Any, options: Any, given: PieceRows
     ) -> Any:
-        """Return what `step` makes of the rows of a piece, left out of a sample."""
+        """Return what `step` makes of the rows of a piece."""
         maps, K, found = self.maps, self.n_kernels, []
-        *left_out, rows = given
-        sample = left_out[0] if left_out else rows.piece.sample
+        diagonal, held_out = options
+        sample = 0 if held_out else given.piece.sample
         lines, measure = every[sample], None
-        if left_out:
-            measure = self.measures[sample]._replace(weights=-1.0)
-        elif sample < len(self.measures):
-            measure = self._measure(rows.piece)
-        strips = maps.strips(rows.block, rows.positions)
+        if sample < len(self.measures):
+            measure = self.measures[0] if held_out else self._measure(given.piece)
+        strips = maps.strips(given.block, given.positions)
         for i, (strip, k, F) in enumerate(strips):
             if i % K == 0:
                 products = np.zeros((len(lines) + 1, K, strip.stop - strip.start))
@@ -267,8 +266,11 @@ class FeatureGram(Gram):
                     own[k] = maps.project(k, F, line[k])
             products[-1, k] = maps.squares(k, F)
             if i % K == K - 1:
-                own = measure and measure.at(strip)
-                found.append(step(self._row_sums(sample, products, own, diagonal)))
+                of_strip = None if measure is None else measure.at(strip)
+                part = self._row_sums(sample, products, of_strip, diagonal)
+                if held_out:
+                    part = part.with_weights(-1.0)
+                found.append(step(part))
         return reduce(merge, found)
 
     def _row_sums(
@@ -279,7 +281,7 @@ class FeatureGram(Gram):
         sums, squares = products[:n_samples], products[-1]
         if measure is not None and not diagonal:
             shift = products[n_samples:-1].sum(axis=0)
-            sums[sample] -= np.abs(measure.weights) * (squares - shift)
+            sums[sample] -= measure.weights * (squares - shift)
         return RowSums(sample, list(sums), measure)
 
     def _kept_rows(self, kept: KeptMeans, lines: list[Any], diagonal: bool) -> RowSums:
@@ -298,7 +300,7 @@ class FeatureGram(Gram):
         means, steps = every @ means, (np.sqrt(r) * every) @ kept.roots
         rows = np.concatenate((means + steps, means - steps), axis=2).swapaxes(0, 1)
         found = self._row_sums(0, rows, self.measures[0], diagonal)
-        return found._replace(measure=self.measures[0]._replace(weights=n / (2 * r)))
+        return found.with_weights(n / (2 * r))
 
     def from_means(
         self, *, unbiased: bool

@@ -172,6 +172,11 @@ class RowSums(NamedTuple):
     sums: list[np.ndarray]
     measure: Measure | None = None
 
+    def with_weights(self, weights: float) -> RowSums:
+        """Return the same sums for rows of another weight."""
+        assert self.measure is not None
+        return self._replace(measure=self.measure._replace(weights=weights))
+
 
 # Some kernels, the type of their values, and one result for each sample.
 Folded: TypeAlias = tuple[list[int], np.dtype, list[Any]]
