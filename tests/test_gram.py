@@ -40,14 +40,9 @@ from skdiscrepancy._gram.pieces import ArrayBlocks, LazyBlocks, blocks_of
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sorted_columns import FactorGram
-from skdiscrepancy._gram.tiles import (
-    DoubleGram,
-    Gram,
-    MatrixGram,
-    PairWeights,
-    WeightedGram,
-)
+from skdiscrepancy._gram.tiles import DoubleGram, Gram, PairWeights, WeightedGram
 from skdiscrepancy._gram.two_sample_sums import keep_sums
+from skdiscrepancy._statistics.second_order import matrix_gram
 from skdiscrepancy.designs import CompleteV, Region, square
 from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
 from skdiscrepancy.inference._conditional import ResidualProducts
@@ -200,7 +195,8 @@ def stein(draw, n, dtype):
         cross = (np.abs(gradients[:, np.newaxis] - gradients) * gaps).sum(axis=2)
         inner = np.abs(gradients) @ np.abs(gradients).T
         sizes.append(inner + 9 / width**2 * (cross + X.shape[1]))
-    return Case.of(SteinGram([kernel for kernel, *_ in chosen], X, S), matrices, sizes)
+    leaf = SteinGram([kernel for kernel, *_ in chosen], [X], [S])
+    return Case.of(leaf, matrices, sizes)
 
 
 def factor(draw, n, dtype):
@@ -211,7 +207,7 @@ def factor(draw, n, dtype):
 
 def matrix(draw, n, dtype):
     A = numbers(draw, n, n, dtype=dtype)
-    return Case.of(MatrixGram(A + A.T), [A + A.T], np.abs(A) + np.abs(A).T)
+    return Case.of(matrix_gram(A + A.T), [A + A.T], np.abs(A) + np.abs(A).T)
 
 
 def joined_columns(draw, n, dtype):

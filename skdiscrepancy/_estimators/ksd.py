@@ -487,13 +487,10 @@ def means(
     if refit:
         estimator = clone(estimator)._fit(X, settings)
     design, run = settings.design, Run(estimator.n_jobs)
-    gradients = estimator._gradients(X)
+    both = X, estimator._gradients(X)
+    core = estimator._core(both, seed=seed, division=seed, run=run)
     if estimator.n_components is not None:
-        both = X, gradients
-        features = estimator._feature_core(seed, both, division=seed, run=run)
-        return means_of_groups(stein_groups(features, SCALE_GROUPS), len(X))
-    core = estimator._core(X, gradients)
-    core.run = run
+        return means_of_groups(stein_groups(core, SCALE_GROUPS), len(X))
     if design.complete:
         return complete_means(core)
     options = Options("wild", 0, core.n, "max").ready([], seed, run)
@@ -759,16 +756,11 @@ class KSDEstimator(BaseDiscrepancy):
     ) -> DiscrepancyResult:
         """Compare rows, and the gradients at these rows, with the model."""
         design, weights = settings.design, None
-        core: Any
         if sample_weight is not None:
             weights = self._check_weights(sample_weight, X, design)
             some = weights > 0
             X, gradients, weights = X[some], gradients[some], weights[some]
-        if self.n_components is not None:
-            core = self._feature_core(self._seed(), (X, gradients), weights=[weights])
-        else:
-            core = self._core(X, gradients)
-            core.weights = [weights]
+        core = self._core((X, gradients), weights=[weights])
         if design.complete:
             scales = self.normalize or settings.errors
             statistics = complete(core, unbiased=not design.biased, scales=scales)
@@ -840,11 +832,11 @@ class KSDEstimator(BaseDiscrepancy):
         gradients = self._gradients(X)
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)
-            core = self._feature_core(seed, (X, gradients), division=division)
+            core = self._core((X, gradients), seed=seed, division=division)
             groups = stein_groups(core, options.n_groups)
             return wild_test_of_groups(groups, len(X), options)
         return stein_test(
-            lambda rows: self._core(X[rows], gradients[rows]), len(X), design, options
+            lambda rows: self._core((X[rows], gradients[rows])), len(X), design, options
         )
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
@@ -861,35 +853,36 @@ class KSDEstimator(BaseDiscrepancy):
     def _was_fitted_to(self, X: np.ndarray) -> bool:
         return self._fitted_to == fingerprint(X)
 
-    def _core(self, X: np.ndarray, gradients: np.ndarray) -> SteinGram:
-        """Return the Stein kernel, on standardised columns if `standardize`."""
-        both = in_scale(self.scale_, X, gradients)
-        return SteinGram(self.kernels_, *both, self._run)
-
-    def _feature_core(
+    def _core(
         self,
-        seed: int,
-        *samples: tuple[np.ndarray, np.ndarray],
+        *samples: tuple[Any, Any],
         weights: Any = (),
+        seed: int | None = None,
         division: int | None = None,
         run: Run | None = None,
-    ) -> FeatureGram:
-        """Return the features of the Stein kernels at the rows of samples.
+    ) -> Any:
+        """Return the Stein kernel at the rows of samples, exact or from features.
 
-        Each sample has rows and gradients, None if rows are read by blocks.
+        Each sample has rows and gradients, None if rows are read by blocks. Columns are
+        standardised if `standardize`.
         """
         run, scale = run or self._run, self.scale_
+        rows = [X for X, _ in samples]
         blocks: Blocks
-        if any(isinstance(X, LazyRows) for X, _ in samples):
-            rows = [X for X, _ in samples]
+        if any(isinstance(X, LazyRows) for X in rows):
             blocks = lazy_stein_blocks(self.score_function_, scale, *rows, run=run)
-            scaled = rows if scale is None else [X / scale for X in rows]
+            rows = rows if scale is None else [X / scale for X in rows]
         else:
             both = [in_scale(scale, *sample) for sample in samples]
-            scaled = [X for X, _ in both]
-            blocks = ArrayBlocks(*scaled, beside=[S for _, S in both], run=run)
+            rows, gradients = map(list, zip(*both, strict=True))
+            if self.n_components is None:
+                core = SteinGram(self.kernels_, rows, gradients, run)
+                core.weights = weights
+                return core
+            blocks = ArrayBlocks(*rows, beside=gradients, run=run)
         check_squares(self.kernels_, np.dtype(np.float64))
-        maps = SteinMaps(self.kernels_, self.n_components, seed, *scaled)
+        seed = self._seed() if seed is None else seed
+        maps = SteinMaps(self.kernels_, self.n_components, seed, *rows)
         return FeatureGram(maps, blocks, weights, seed=division)
 
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
@@ -972,13 +965,8 @@ class KSDEstimator(BaseDiscrepancy):
         return self._witness(points, self._validate(X, reset=False, least=1))
 
     def _witness(self, points: Any, X: Any) -> np.ndarray:
-        gradients = [self._gradients(Z) for Z in (X, points)]
-        if self.n_components is not None:
-            samples = zip((X, points), gradients, strict=True)
-            return witness(self._feature_core(self._seed(), *samples, weights=[None]))
-        core = self._core(np.concatenate((X, points)), np.concatenate(gradients))
-        core.sizes, core.weights = (len(X), len(points)), [None]
-        return witness(core)
+        samples = [(Z, self._gradients(Z)) for Z in (X, points)]
+        return witness(self._core(*samples, weights=[None]))
 
 
 @takes_parameters_of(KSDEstimator)

@@ -35,10 +35,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._gram.feature_maps import FeatureMaps
-from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.groups import (
     block_permutation_test,
@@ -60,6 +57,7 @@ from skdiscrepancy._statistics.second_order import (
     Reference,
     complete,
     paired_size,
+    row_contributions,
     warn_unused,
     witness,
 )
@@ -719,10 +717,10 @@ class MMDEstimator(BaseDiscrepancy):
         options = options.ready(kernels, self.random_state, self._run)
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)
-            maps = FeatureMaps(kernels, self.n_components, seed, *samples)
-            blocks, unbiased = blocks_of(*samples, run=options.run), not design.biased
-            core: Any = FeatureGram(maps, blocks, seed=division, n_examples=EXAMPLES)
-            return permutation_test(core, sizes, options, unbiased=unbiased)
+            how = {"n_components": self.n_components, "seed": seed, "run": options.run}
+            core = gram(kernels, *samples, **how)
+            core.seed, core.n_examples = division, EXAMPLES
+            return permutation_test(core, sizes, options, unbiased=not design.biased)
         X, Y = samples
         result = two_sample_test(
             X, Y, design, options, paired=on_pairs, by_groups=paired
@@ -829,24 +827,25 @@ class MMDEstimator(BaseDiscrepancy):
     def _known_reference(self) -> Reference:
         """Return the reference sample, with its sums if they are still valid."""
         self._refuse_changed()
-        features = None
         if self.n_components is None:
             # Exact kernels refuse rows that are read by blocks.
             self._reference_rows()
-        else:
-            features = self.n_components, self._seed()
         found = Reference(
             self.reference_,
             self.kernels_,
             self.reference_weight_,
-            self._run,
-            features,
+            self._gram_options(),
             self.normalize,
         )
         kept = self._reference
         if kept is None or not kept.is_like(found):
             return found
-        return kept._replace(run=found.run, scales=found.scales)
+        return found._replace(sums=kept.sums)
+
+    def _gram_options(self) -> dict[str, Any]:
+        """Return threads and features, as :func:`gram` takes them."""
+        seed = 0 if self.n_components is None else self._seed()
+        return {"n_components": self.n_components, "seed": seed, "run": self._run}
 
     def _evaluate_pair(
         self,
@@ -970,7 +969,8 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> np.ndarray:
         """Score batches, each of which has a seed."""
         # Threads run batches, not parts of them.
-        reference = self._known_reference()._replace(run=Run(1))
+        reference = self._known_reference()
+        reference.options["run"] = Run(1)
         work = Work(_score_batch, self, reference, design, held_out)
         results = run_all(batches, work, self._run, what=what)
         return np.array(list(results), dtype=np.float64)
@@ -1037,11 +1037,9 @@ class MMDEstimator(BaseDiscrepancy):
         _refuse_balanced(self.kernels_)
         X, of_both = self._reference_rows(), (self.reference_weight_, weights)
         samples = [X, Y, points]
-        if self.n_components is not None:
-            [maps] = self._features((self.kernels_, samples))
-            blocks = blocks_of(*samples, run=self._run)
-            return witness(FeatureGram(maps, blocks, of_both))
-        return witness(gram(self.kernels_, *samples, weights=of_both, run=self._run))
+        return witness(
+            gram(self.kernels_, *samples, weights=of_both, **self._gram_options())
+        )
 
     @explains_keywords
     def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:
@@ -1093,7 +1091,7 @@ class MMDEstimator(BaseDiscrepancy):
         if sample_weight is not None:
             _refuse_balanced(self.kernels_)
             weights = check_weights(sample_weight, len(Y), 1)
-        return reference.contributions(Y, weights)
+        return row_contributions(reference.against(Y, weights))
 
 
 @takes_parameters_of(MMDEstimator)

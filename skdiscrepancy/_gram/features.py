@@ -64,6 +64,8 @@ class KeptMeans(NamedTuple):
 
     Attributes
     ----------
+    maps : FeatureMaps
+        Features of the kernels.
     n : int
         Number of rows.
     sums : Means
@@ -74,6 +76,7 @@ class KeptMeans(NamedTuple):
         if they are not kept.
     """
 
+    maps: FeatureMaps
     n: int
     sums: Means
     roots: np.ndarray | None
@@ -91,9 +94,7 @@ class FeatureGram(Gram):
     weights : sequence of {ndarray or None}, default=()
         Weights of the rows of the first samples, None for equal weights.
     kept : KeptMeans or None, default=None
-        Sums over the first sample, if they are kept.
-    held_out : ndarray or None, default=None
-        The rows of the first sample that are the second sample. Needs `kept`.
+        Sums over the first sample, if they are kept. Rows that are held out need them.
     seed : int or None, default=None
         Seed of random groups of rows. None has groups of consecutive rows.
     n_examples : int, default=0
@@ -109,13 +110,12 @@ class FeatureGram(Gram):
         weights: Any = (),
         *,
         kept: KeptMeans | None = None,
-        held_out: np.ndarray | None = None,
         seed: int | None = None,
         n_examples: int = 0,
     ):
         self.maps, self.blocks, self.run = maps, blocks, blocks.run
         self.n_kernels, self.n_features = maps.n_kernels, blocks.n_features
-        self.weights, self.kept, self.held_out = weights, kept, held_out
+        self.weights, self.kept = weights, kept
         self.seed, self.n_examples = seed, n_examples
         self.starts = np.cumsum([0, *blocks.sizes]).tolist()
         self.sizes, self.n = tuple(blocks.sizes), self.starts[-1]
@@ -357,16 +357,18 @@ class FeatureGram(Gram):
             variance += n * np.var(parts, ddof=1) if n > 1 else np.inf
         return float(np.sqrt(variance))
 
-    def keep(self, sample: Any, *, scales: bool) -> KeptMeans:
+    def keep(self, sample: Any, *, scales: bool) -> KeptMeans | None:
         """Sum features over the only sample, and their products, in one pass.
 
-        No kernel is on labels. Products of features are summed if `scales` will be
-        needed, unless there are too many.
+        Products of features are summed if `scales` will be needed, unless there are too
+        many. None if the sample has labels, which need other rows, or weights.
         """
         maps, n, K = self.maps, self.n, self.n_kernels
+        if maps.has_labels or self.stacked_weights is not None:
+            return None
         size = max(map(maps.size, range(K))) + 1
         if not scales or float(size) ** 2 * K > MOST_PRODUCTS:
-            return KeptMeans(n, self.means[0], None)
+            return KeptMeans(maps, n, self.means[0], None)
         some = as_block(spread_rows(sample))
         # Differences from vectors near the means lose no digits of features far from
         # zero.
@@ -384,7 +386,7 @@ class FeatureGram(Gram):
                 diagonals[k], own = total[-1], np.append(own, -1)
             factor, pivots, rank, _ = dpstrf(C / n - np.outer(S / n, S / n), tol=0.0)
             roots[k, own[pivots - 1], :rank] = np.triu(factor)[:rank].T
-        return KeptMeans(n, Means(features, diagonals), roots)
+        return KeptMeans(maps, n, Means(features, diagonals), roots)
 
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Sum the matrices over pairs of groups of rows, in one pass.
@@ -475,33 +477,23 @@ def _groups_of(
     for strip, k, F in maps.strips(_at(given.block, order), given.positions[order]):
         if strip is not last:
             own, last = groups[strip], strip
-            first, n = int(own[0]), int(own[-1] - own[0]) + 1
-            entries = np.ones(len(own)), (own - first, np.arange(len(own)))
-            ones = csr_array(entries, shape=(n, len(own)))
+            some = slice(int(own[0]), int(own[-1]) + 1)
+            entries = np.ones(len(own)), (own, np.arange(len(own)))
+            ones = csr_array(entries, shape=(G, len(own)))
+            of_some = ones[some]
         if issparse(F):
-            # Rows of zeros for the other groups.
-            part = _placed(ones @ F, first, G)
-            sums[k] = part if sums[k] is None else sums[k] + part
+            sums[k] = ones @ F if sums[k] is None else sums[k] + ones @ F
         else:
             if sums[k] is None:
                 sums[k] = np.zeros((G, *maps.shape(k)))
-            maps.accumulate_groups(k, F, ones, sums[k][first : first + n])
-        norms = maps.squares(k, F) * np.ones(len(own))
-        diagonals[k, first : first + n] += np.bincount(own - first, norms, n)
+            maps.accumulate_groups(k, F, of_some, sums[k][some])
+        diagonals[k] += ones @ (maps.squares(k, F) * np.ones(len(own)))
     return sums, diagonals, examples
 
 
 def _at(block: Any, rows: np.ndarray) -> Any:
     """Return some rows of a block, or of each of several blocks."""
     return tuple(b[rows] for b in block) if isinstance(block, tuple) else block[rows]
-
-
-def _placed(part: Any, first: int, n_rows: int) -> Any:
-    """Return a sparse matrix with rows of zeros before and after its rows."""
-    before = np.zeros(first, dtype=part.indptr.dtype)
-    after = np.full(n_rows - first - part.shape[0], part.nnz, dtype=part.indptr.dtype)
-    indptr = np.concatenate((before, part.indptr, after))
-    return csr_array((part.data, part.indices, indptr), shape=(n_rows, part.shape[1]))
 
 
 def _merge_groups(first: Any, second: Any) -> Any:

@@ -968,30 +968,6 @@ class _Totals(ProductGram):
         return column, column if tile.want_cols else None
 
 
-class MatrixGram(Gram):
-    """One precomputed symmetric Gram matrix, read by blocks."""
-
-    n_kernels = 1
-    n_features = 1
-
-    def __init__(self, K: np.ndarray):
-        self.K = K
-        self.n, self.dtype = len(K), K.dtype
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the one tile."""
-        values = place(out, 0)
-        if isinstance(rows, slice):
-            values[...] = self.K[rows, cols]
-        else:
-            values[...] = self.K[np.ix_(rows, as_indices(cols))]
-        yield 0, values
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the values of pairs."""
-        return self.K[rows, cols][np.newaxis].copy()
-
-
 def place(out: np.ndarray, k: int) -> np.ndarray:
     """Return where the values of kernel k go: a buffer, or its place in a stack."""
     return out[k] if out.ndim == 3 else out

@@ -37,7 +37,7 @@ class KeptSums:
     Attributes
     ----------
     setting : tuple
-        Everything else that the sums over tiles depend on.
+        The kernels that are summed over tiles, and the type of their values.
     tiles : ndarray of shape (n_kernels_over_tiles, m) or None
         Sums over tiles, if there are kernels that are summed over tiles.
     column, column_weights : ndarray of shape (m,) or None
@@ -85,15 +85,8 @@ def keep_sums(gram: Any, weights: np.ndarray | None = None) -> KeptSums:
             for k, leaf in zip(ways.with_features, ways.features(), strict=True):
                 features[k] = leaf.sums_within(weights=weights)
             both.advance()
-    return KeptSums(_setting(ways), tiles, column, column_weights, states, features)
-
-
-def _setting(ways: Any) -> tuple[Any, ...]:
-    """Return everything but the rows that sums over tiles depend on."""
-    if not ways.others:
-        return (ways.others,)
-    # Kernels share exponentials, so a sum also depends on the other kernels.
-    return ways.others, ways.tiles._tile_side(), ways.source.kinds
+    setting = ways.others, gram.dtype
+    return KeptSums(setting, tiles, column, column_weights, states, features)
 
 
 def _sorted(
@@ -119,7 +112,7 @@ def fold_both(
     with progress("kernel sums", gram.n_kernels, gram.run.verbose) as both:
         if ways.others:
             both.step = len(ways.others)
-            same = kept is not None and kept.setting == _setting(ways)
+            same = kept is not None and kept.setting == (ways.others, gram.dtype)
             sums = ways.tiles.row_sums(diagonal, kept.tiles if same else None)
             both.advance()
             yield ways.others, gram.dtype, [*map(step, sums)]

@@ -17,15 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.arrays import SparseRows, as_rows
+from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
-from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
-from skdiscrepancy._gram.pieces import blocks_of
-from skdiscrepancy._gram.run import QUIET, Run
 from skdiscrepancy._gram.tiles import Gram, Measure, Moments, RowSums
-from skdiscrepancy._gram.two_sample_sums import keep_sums
 from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, noise_rows, sample_noise
 from skdiscrepancy.designs import Cross, Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, PrecomputedKernel, check_gram
@@ -494,58 +490,40 @@ class Reference(NamedTuple):
         Kernels, each with one number as bandwidth.
     weights : ndarray of shape (m,) or None
         Positive weights of the rows, if they have weights.
-    run : Run
-        Threads and progress.
-    features : pair of int or None
-        Number and seed of random features, None for exact kernels.
+    options : dict
+        Threads, and the number and seed of random features, as :func:`gram` takes them.
     scales : bool
         Whether the scales are needed, which take a second pass over features.
     sums : KeptSums, KeptMeans or None
         Sums within the sample, if they are kept.
-    maps : FeatureMaps or None
-        Features of the kernels on this sample, if their sums are kept.
     """
 
     rows: Any
     kernels: list[KernelLike]
-    weights: np.ndarray | None = None
-    run: Run = QUIET
-    features: tuple[int, int] | None = None
+    weights: np.ndarray | None
+    options: dict[str, Any]
     scales: bool = True
     sums: Any = None
-    maps: FeatureMaps | None = None
 
     def is_like(self, other: Reference) -> bool:
-        """Tell whether rows, kernels and weights are those of another reference."""
-        same = all(map(is_, self[:3], other[:3]))
-        return same and self.features == other.features
-
-    def _maps(self, *samples: Any) -> FeatureMaps:
-        """Return the features of the kernels on some samples."""
-        assert self.features is not None
-        return FeatureMaps(self.kernels, *self.features, *samples)
+        """Tell whether rows, kernels, weights and features are those of another."""
+        features = [
+            (r.options["n_components"], r.options["seed"]) for r in (self, other)
+        ]
+        return all(map(is_, self[:3], other[:3])) and features[0] == features[1]
 
     def with_sums(self) -> Reference:
         """Compute the sums within the sample, unless they depend on other rows too."""
-        X = as_rows(self.rows)
-        if self.features is not None:
-            maps = self._maps(X)
-            if maps.has_labels or self.weights is not None:
-                return self
-            own_features = FeatureGram(maps, blocks_of(X, run=self.run))
-            # Results that are not finite are refused in a score.
-            with np.errstate(all="ignore"):
-                kept = own_features.keep(X, scales=self.scales)
-            return self._replace(maps=maps, sums=kept)
+        X, weights = as_rows(self.rows), [self.weights]
         try:
-            own = gram(self.kernels, X, reference=True, run=self.run)
+            own = gram(self.kernels, X, weights=weights, reference=True, **self.options)
         except ValueError:
             # These rows alone are out of the range of squares. Together with other rows
             # they may be in range, and if not, this error is raised then.
             return self
-        if own.depends_on_all_rows:
-            return self
-        return self._replace(sums=keep_sums(own, self.weights))
+        # Results that are not finite are refused in a score.
+        with np.errstate(all="ignore"):
+            return self._replace(sums=own.keep(X, scales=self.scales))
 
     def against(
         self,
@@ -558,28 +536,17 @@ class Reference(NamedTuple):
         The rows `held_out` of the reference are the sample, and are compared with the
         other rows.
         """
-        X, of_both = as_rows(self.rows), (self.weights, weights)
-        if self.features is None:
-            run = self.run
-            both = gram(self.kernels, X, Y, weights=of_both, reference=True, run=run)
-            both.kept, both.held_out = self.sums, held_out
-            return both
-        maps, kept = self.maps, self.sums
-        # Sparse rows are not centred, so they are compared with sparse rows.
-        if maps is None or isinstance(X, SparseRows) != isinstance(Y, SparseRows):
-            maps, kept = self._maps(X, Y), None
-        blocks = blocks_of(X, Y, run=self.run)
-        return FeatureGram(maps, blocks, of_both, kept=kept, held_out=held_out)
-
-    def contributions(self, Y: Any, weights: np.ndarray | None) -> np.ndarray:
-        """Compute the contribution of each row of a sample, which may have weights."""
-        return row_contributions(self.against(Y, weights))
+        samples, options = (as_rows(self.rows), Y), {"reference": True, **self.options}
+        options |= {"weights": (self.weights, weights), "kept": self.sums}
+        both = gram(self.kernels, *samples, **options)
+        both.held_out = held_out
+        return both
 
     def _core(self, Y: Any) -> Gram:
         """Return the core on pairs (X_i, Y_i)."""
         X = as_rows(self.rows)
         size = min(len(X), len(Y))
-        return gram(self.kernels, X[:size], Y[:size], run=self.run).paired()
+        return gram(self.kernels, X[:size], Y[:size], **self.options).paired()
 
     def statistics(
         self,
