@@ -38,6 +38,7 @@ from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import SteinGram, gram
 from skdiscrepancy._gram.pieces import ArrayBlocks, LazyBlocks, blocks_of
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
+from skdiscrepancy._gram.row_sums import Fold
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sorted_columns import FactorGram
 from skdiscrepancy._gram.tiles import DoubleGram, Gram, PairWeights, WeightedGram
@@ -695,9 +696,9 @@ def sums_of_both(gram, *, diagonal, keep_order):
     Each is an array with the rows of weights, sums within, and sums across.
     """
     found = [None] * gram.n_kernels
-    options = {"diagonal": diagonal, "keep_order": keep_order}
     merge = partial(map_lists, operator.add)
-    for kernels, _, results in gram.fold(lists_of_kernels, merge, **options):
+    how = Fold(lists_of_kernels, merge, diagonal, keep_order)
+    for kernels, _, results in gram.fold(how):
         for i, k in enumerate(kernels):
             found[k] = [np.concatenate(sample[i], axis=1) for sample in results]
     return found

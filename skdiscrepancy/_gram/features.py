@@ -7,7 +7,7 @@ All that is needed of them are a few sums over rows, so samples may be streams.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, reduce
 from itertools import chain
 from operator import add as add_lists
@@ -22,13 +22,11 @@ from skdiscrepancy._data.blocks import spread_rows
 from skdiscrepancy._data.distances import Index
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.pieces import Blocks, Piece, PieceRows, add
+from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, RowSums
 from skdiscrepancy._gram.run import progress
 from skdiscrepancy._gram.tiles import (
-    Folded,
     Gram,
     GroupSums,
-    Measure,
-    RowSums,
     Values,
     as_indices,
     check_group_memory,
@@ -149,7 +147,7 @@ class FeatureGram(Gram):
         """Return the row sums, in two passes over the rows."""
         parts = () if weights is None else np.split(weights, self.starts[1:-1])
         every = FeatureGram(self.maps, self.blocks, parts)
-        [(_, _, found)] = every.fold(_over_all, add_lists, diagonal=diagonal)
+        [(_, _, found)] = every.fold(Fold(_over_all, add_lists, diagonal))
         return np.concatenate([*chain.from_iterable(found)], axis=1)
 
     @cached_property
@@ -193,16 +191,8 @@ class FeatureGram(Gram):
             diagonals[k] += (squares[strip] * maps.squares(k, F)).sum()
         return sums, diagonals
 
-    def fold(
-        self,
-        step: Callable[[RowSums], Any],
-        merge: Callable[[Any, Any], Any],
-        *,
-        diagonal: bool = True,
-        keep_order: bool = False,
-        shifted: bool = False,
-    ) -> Iterator[Folded]:
-        """Yield what `step` makes of inner products with sums of features.
+    def fold(self, how: Fold) -> Iterator[Folded]:
+        """Yield what a fold makes of inner products with sums of features.
 
         Takes one pass over the rows for these sums, and one for the products.
         """
@@ -211,36 +201,36 @@ class FeatureGram(Gram):
         found: dict[int, Any] = {}
         quiet = np.errstate(all="ignore")
         with progress("kernel sums", 2, self.run.verbose) as passes, quiet:
-            lines = {i: self._lines(i, diagonal, shifted) for i in samples}
+            lines = {i: self._lines(i, how) for i in samples}
             passes.advance()
             if kept is not None and kept.roots is not None and 0 in samples:
-                found[0] = step(self._kept_rows(kept, lines[0], diagonal))
+                found[0] = how.step(self._kept_rows(kept, lines[0], how))
             # Rows that are held out are in the first sample with weights below zero.
             rest = [i for i in samples if i not in found]
             for held_out, some in (False, rest), (True, [1]):
                 if held_out and self.held_out is None:
                     continue
-                args = self, lines, step, merge, (diagonal, held_out)
-                work = self.blocks.task(FeatureGram._fold_piece, *args, merge=merge)
+                args = self, lines, how, held_out
+                work = self.blocks.task(FeatureGram._fold_piece, *args, merge=how.merge)
                 for i, part in self.blocks.each(work, samples=some):
                     i = 0 if held_out else i
-                    found[i] = merge(found[i], part) if i in found else part
+                    found[i] = how.merge(found[i], part) if i in found else part
             passes.advance()
         yield list(range(self.n_kernels)), self.dtype, [found[i] for i in samples]
 
-    def _lines(self, sample: int, diagonal: bool, shifted: bool) -> list[Any]:
+    def _lines(self, sample: int, how: Fold) -> list[Any]:
         """Return the lines whose products with features are sums over each sample.
 
         If `shifted`, sums within the sample of the rows are zero, or only the products
         with its mean that the last line gives if k(x, x) is left out.
         """
         sums: list[Any] = [own.features for own in self.means]
-        if shifted and len(sums) == 2:
+        if how.shifted and len(sums) == 2:
             own = sample % 2
             x, y, p, q = sums[own], sums[1 - own], *self.measures
             p, q = (p, q) if own == 0 else (q, p)
-            varies = not diagonal and np.ndim(p.weights)
-            share = q.total / (p.total if diagonal or varies else p.others)
+            varies = not how.diagonal and np.ndim(p.weights)
+            share = q.total / (p.total if how.diagonal or varies else p.others)
             sums[1 - own] = [b - share * a for a, b in zip(x, y, strict=True)]
             sums[own] = None
             if varies:
@@ -248,11 +238,10 @@ class FeatureGram(Gram):
         return [None if own is None else self.maps.lines(own) for own in sums]
 
     def _fold_piece(
-        self, every: Any, step: Any, merge: Any, options: Any, given: PieceRows
+        self, every: Any, how: Fold, held_out: bool, given: PieceRows
     ) -> Any:
-        """Return what `step` makes of the rows of a piece."""
+        """Return what a fold makes of the rows of a piece."""
         maps, K, found = self.maps, self.n_kernels, []
-        diagonal, held_out = options
         sample = 0 if held_out else given.piece.sample
         lines, measure = every[sample], None
         if sample < len(self.measures):
@@ -267,24 +256,24 @@ class FeatureGram(Gram):
             products[-1, k] = maps.squares(k, F)
             if i % K == K - 1:
                 of_strip = None if measure is None else measure.at(strip)
-                part = self._row_sums(sample, products, of_strip, diagonal)
+                part = self._row_sums(sample, products, of_strip, how)
                 if held_out:
                     part = part.with_weights(-1.0)
-                found.append(step(part))
-        return reduce(merge, found)
+                found.append(how.step(part))
+        return reduce(how.merge, found)
 
     def _row_sums(
-        self, sample: int, products: Any, measure: Measure | None, diagonal: bool
+        self, sample: int, products: Any, measure: Measure | None, how: Fold
     ) -> RowSums:
         """Return sums over samples, from products with lines, and k(x, x)."""
         n_samples = len(self.measures)
         sums, squares = products[:n_samples], products[-1]
-        if measure is not None and not diagonal:
+        if measure is not None and not how.diagonal:
             shift = products[n_samples:-1].sum(axis=0)
             sums[sample] -= measure.weights * (squares - shift)
         return RowSums(sample, list(sums), measure)
 
-    def _kept_rows(self, kept: KeptMeans, lines: list[Any], diagonal: bool) -> RowSums:
+    def _kept_rows(self, kept: KeptMeans, lines: list[Any], how: Fold) -> RowSums:
         """Return the sums of few rows with the moments of the first sample.
 
         A row mean +- sqrt(r) L_i for each of r roots L_i has the weight n / (2 r).
@@ -299,7 +288,7 @@ class FeatureGram(Gram):
         every[:, -1, -1], means[:, -1, 0] = 1.0, kept.sums.diagonals / n
         means, steps = every @ means, (np.sqrt(r) * every) @ kept.roots
         rows = np.concatenate((means + steps, means - steps), axis=2).swapaxes(0, 1)
-        found = self._row_sums(0, rows, self.measures[0], diagonal)
+        found = self._row_sums(0, rows, self.measures[0], how)
         return found.with_weights(n / (2 * r))
 
     def from_means(

@@ -9,7 +9,7 @@ values, so it is evaluated like any other kernel.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from math import sqrt
 from numbers import Real
@@ -31,6 +31,7 @@ from skdiscrepancy._data.distances import (
 from skdiscrepancy._gram.feature_maps import FeatureMaps, have_features
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.pieces import blocks_of
+from skdiscrepancy._gram.row_sums import Fold, Folded
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     Features,
@@ -41,10 +42,8 @@ from skdiscrepancy._gram.sorted_columns import (
     ordered_groups,
 )
 from skdiscrepancy._gram.tiles import (
-    Folded,
     Gram,
     GroupSums,
-    RowSums,
     Shared,
     Values,
     check_group_memory,
@@ -409,19 +408,10 @@ class KernelGram(Gram):
                 sums[k] = part
         return sums
 
-    def fold(
-        self,
-        step: Callable[[RowSums], Any],
-        merge: Callable[[Any, Any], Any],
-        *,
-        diagonal: bool = True,
-        keep_order: bool = False,
-        shifted: bool = False,
-    ) -> Iterator[Folded]:
-        """Yield what `step` makes of row sums, of two samples by the faster ways."""
-        if len(self.measures) == len(self.sizes) == 2:
-            return fold_both(self.ways(), step, diagonal, keep_order)
-        return super().fold(step, merge, diagonal=diagonal)
+    def fold(self, how: Fold) -> Iterator[Folded]:
+        """Yield what a fold makes of row sums, of two samples by the faster ways."""
+        both = len(self.measures) == len(self.sizes) == 2
+        return fold_both(self.ways(), how) if both else super().fold(how)
 
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Sum over pairs of groups, in sorted order where it is faster."""

@@ -8,12 +8,13 @@ needs n m + n^2 pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, RowSums, rows_of_both
 from skdiscrepancy._gram.run import Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
@@ -22,7 +23,6 @@ from skdiscrepancy._gram.sorted_columns import (
     states_of,
     sums_across,
 )
-from skdiscrepancy._gram.tiles import Folded, Measure, RowSums, rows_of_both
 from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile, Runs
 from skdiscrepancy.designs import square
 
@@ -99,10 +99,8 @@ def _sorted(
     return column[order], weights[order]
 
 
-def fold_both(
-    ways: Any, step: Callable[[RowSums], Any], diagonal: bool, keep_order: bool
-) -> Iterator[Folded]:
-    """Yield what `step` makes of the row sums of two samples, as `Gram.fold` does.
+def fold_both(ways: Any, how: Fold) -> Iterator[Folded]:
+    """Yield what a fold makes of the row sums of two samples, as `Gram.fold` does.
 
     Sorted order takes one kernel at a time. With rows that are held out and have
     weights, no kernel may be summed in sorted order, because equal values have one
@@ -113,20 +111,20 @@ def fold_both(
         if ways.others:
             both.step = len(ways.others)
             same = kept is not None and kept.setting == (ways.others, gram.dtype)
-            sums = ways.tiles.row_sums(diagonal, kept.tiles if same else None)
+            sums = ways.tiles.row_sums(how.diagonal, kept.tiles if same else None)
             both.advance()
-            yield ways.others, gram.dtype, [*map(step, sums)]
+            yield ways.others, gram.dtype, [*map(how.step, sums)]
         if ways.profiles:
             both.step = len(ways.profiles)
-            samples = _Sorted.of(gram, ways.columns, keep_order)
-            work = Work(_sums_in_order, samples, diagonal, step)
+            samples = _Sorted.of(gram, ways.columns, how.keep_order)
+            work = Work(_sums_in_order, samples, how)
             results = run_all(ways.profiles.items(), work, gram.run)
             for k, result in zip(ways.profiles, results, strict=True):
                 yield [k], IN_ORDER, result
         if ways.with_features:
             both.step = len(ways.with_features)
-            for k, sums in _feature_sums(ways, diagonal):
-                yield [k], IN_ORDER, [*map(step, sums)]
+            for k, sums in _feature_sums(ways, how.diagonal):
+                yield [k], IN_ORDER, [*map(how.step, sums)]
             both.advance()
 
 
@@ -186,10 +184,7 @@ class _Sorted(NamedTuple):
 
 
 def _sums_in_order(
-    samples: _Sorted,
-    diagonal: bool,
-    step: Callable[[RowSums], Any],
-    item: tuple[int, Profile | DistanceProfile],
+    samples: _Sorted, how: Fold, item: tuple[int, Profile | DistanceProfile]
 ) -> list[Any]:
     """Return the results from the row sums of one kernel on two sorted samples."""
     k, profile = item
@@ -197,7 +192,7 @@ def _sums_in_order(
     x_states = states.get(k) or states_of(x, profile, w_x)
     y_states = states_of(y, profile, w_y)
     within_x, within_y = x_states.within, y_states.within
-    if diagonal:
+    if how.diagonal:
         within_x = within_x + diagonal_of(x, profile) * (1.0 if w_x is None else w_x)
         within_y = within_y + diagonal_of(y, profile) * (1.0 if w_y is None else w_y)
     cross_x = sums_across(x, runs_x, y, profile, y_states, w_y)
@@ -210,7 +205,7 @@ def _sums_in_order(
     measures = [Measure.of(left, w_x), Measure.of(len(y), w_y)]
     every = (within_x, within_y, cross_x, cross_y)
     sums = [part[np.newaxis] for part in every]
-    return [*map(step, rows_of_both(sums, measures, held_out))]
+    return [*map(how.step, rows_of_both(sums, measures, held_out))]
 
 
 def _places(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -21,7 +21,8 @@ from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
-from skdiscrepancy._gram.tiles import Gram, Measure, Moments, RowSums
+from skdiscrepancy._gram.row_sums import Fold, Measure, Moments, RowSums
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, noise_rows, sample_noise
 from skdiscrepancy.designs import Cross, Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, PrecomputedKernel, check_gram
@@ -120,8 +121,8 @@ def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
     dtypes, errors = [gram.dtype] * K, None
     if scales or not isinstance(gram, FeatureGram):
         step = partial(_moments, measures, unbiased)
-        parts = gram.fold(step, _merge, diagonal=not unbiased, shifted=True)
-        for some, dtype, found in parts:
+        how = Fold(step, _merge, diagonal=not unbiased, shifted=True)
+        for some, dtype, found in gram.fold(how):
             for (value, size, moments), share in zip(found, shares, strict=True):
                 values[some] += value
                 sizes[some] = np.maximum(sizes[some], size)
@@ -196,7 +197,7 @@ def witness(gram: Gram) -> np.ndarray:
     no weights.
     """
     step = partial(_witness_of, gram.measures)
-    [(_, _, [rows])] = gram.fold(step, add, shifted=True)
+    [(_, _, [rows])] = gram.fold(Fold(step, add, shifted=True))
     return check_finite(np.concatenate(rows) / gram.n_kernels)
 
 
@@ -217,7 +218,7 @@ def row_contributions(gram: Gram) -> np.ndarray:
     The V-statistic is their weighted mean.
     """
     step, values = partial(_contributions, gram.measures), np.zeros(gram.sizes[1])
-    for _, _, found in gram.fold(step, add, keep_order=True):
+    for _, _, found in gram.fold(Fold(step, add, keep_order=True)):
         level, rows = map(np.concatenate, found)
         values += level.sum() + rows
     return check_finite(values / gram.n_kernels)
