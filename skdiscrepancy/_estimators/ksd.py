@@ -73,7 +73,6 @@ from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
     check_finite,
-    complete,
     design_noise,
     over_design,
     warn_left_out,
@@ -761,11 +760,8 @@ class KSDEstimator(BaseDiscrepancy):
             some = weights > 0
             X, gradients, weights = X[some], gradients[some], weights[some]
         core = self._core((X, gradients), weights=[weights])
-        if design.complete:
-            scales = self.normalize or settings.errors
-            statistics = complete(core, unbiased=not design.biased, scales=scales)
-        else:
-            statistics = over_design(core, design, self.random_state)
+        scales = self.normalize or settings.errors
+        statistics = over_design(core, design, self.random_state, scales=scales)
         return self._result(statistics, settings, partial(design_noise, core, design))
 
     @explains_keywords

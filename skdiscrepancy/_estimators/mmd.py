@@ -56,13 +56,14 @@ from skdiscrepancy._statistics.noise import (
 from skdiscrepancy._statistics.second_order import (
     Reference,
     complete,
+    design_noise,
     paired_size,
     row_contributions,
     warn_unused,
     witness,
 )
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
-from skdiscrepancy.designs import Design
+from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
 from skdiscrepancy.kernels._names import tag_sparse
 from skdiscrepancy.kernels._radial import RadialKernel
@@ -94,16 +95,13 @@ def _seeds(random_state: Any) -> Iterator[Any]:
 def _score_batch(
     estimator: MMDEstimator,
     reference: Reference,
-    design: Design,
     held_out: bool,
     batch: tuple[Any, Any],
 ) -> float:
     """Score one batch, which is some rows of the reference if `held_out`."""
     rows, seed = batch
-    compute = reference.statistics_of_held_out if held_out else reference.statistics
-    paired = estimator._is_paired(design)
-    found = compute(rows, design, paired=paired, random_state=seed)
-    return estimator._result(found).value
+    core = reference.core_of_held_out(rows) if held_out else reference.core(rows)
+    return estimator._result(reference.statistics(core, seed)).value
 
 
 def divide(
@@ -817,11 +815,9 @@ class MMDEstimator(BaseDiscrepancy):
         """Compare validated rows with the reference sample."""
         scales = self.normalize or settings.errors
         reference = self._known_reference()._replace(scales=scales)
-        design, paired = settings.design, self._is_paired(settings.design)
-        statistics = reference.statistics(
-            Y, design, paired=paired, random_state=self.random_state, weights=weights
-        )
-        noise = partial(reference.noise, Y, design, paired=paired, weights=weights)
+        core = reference.core(Y, weights)
+        statistics = reference.statistics(core, self.random_state)
+        noise = partial(design_noise, core, settings.design)
         return self._result(statistics, settings, noise)
 
     def _known_reference(self) -> Reference:
@@ -830,11 +826,14 @@ class MMDEstimator(BaseDiscrepancy):
         if self.n_components is None:
             # Exact kernels refuse rows that are read by blocks.
             self._reference_rows()
+        design = check_design(self.design)
         found = Reference(
             self.reference_,
             self.kernels_,
             self.reference_weight_,
             self._gram_options(),
+            design,
+            self._is_paired(design),
             self.normalize,
         )
         kept = self._reference
@@ -923,14 +922,14 @@ class MMDEstimator(BaseDiscrepancy):
         self, batches: Any, batch_size: Any, by: Any
     ) -> tuple[np.ndarray, list[Any], list[int]]:
         """Return the scores, labels and sizes of batches."""
-        design = self._check_fitted().design
-        reader = self._reader(self.kernels_, design._least_rows())
+        least = self._check_fitted().design._least_rows()
+        reader = self._reader(self.kernels_, least)
         labels: list[Any] = []
         sizes: list[int] = []
 
         def validated() -> Iterator[tuple[Any, Any]]:
             seeds = _seeds(self.random_state)
-            for label, batch in divide(batches, batch_size, by, reader.least):
+            for label, batch in divide(batches, batch_size, by, least):
                 try:
                     rows = reader.rows(batch, reset=False)
                 except ValueError as error:
@@ -939,7 +938,7 @@ class MMDEstimator(BaseDiscrepancy):
                 sizes.append(len(rows))
                 yield rows, next(seeds)
 
-        scores = self._run_batches(validated(), design, "scores of batches")
+        scores = self._run_batches(validated(), "scores of batches")
         if not len(scores):
             raise ValueError("batches == [], must hold at least one batch.")
         return scores, labels, sizes
@@ -948,8 +947,8 @@ class MMDEstimator(BaseDiscrepancy):
         self, size: int, n_resamples: int, random_state: Any
     ) -> np.ndarray:
         """Return the scores of random rows of the reference against all other rows."""
-        design = self._check_fitted().design
-        m, least = self._known_reference().rows.shape[0], design._least_rows()
+        least = self._check_fitted().design._least_rows()
+        m = self._known_reference().rows.shape[0]
         if m - size < least:
             raise ValueError(
                 f"A batch has {size} rows, must have at most {m - least}. To compute "
@@ -961,17 +960,16 @@ class MMDEstimator(BaseDiscrepancy):
             (np.sort(generator.permutation(m)[:size]), next(seeds))
             for _ in range(n_resamples)
         ]
-        what = "scores of the reference"
-        return self._run_batches(draws, design, what, held_out=True)
+        return self._run_batches(draws, "scores of the reference", held_out=True)
 
     def _run_batches(
-        self, batches: Any, design: Design, what: str, *, held_out: bool = False
+        self, batches: Any, what: str, *, held_out: bool = False
     ) -> np.ndarray:
         """Score batches, each of which has a seed."""
         # Threads run batches, not parts of them.
         reference = self._known_reference()
         reference.options["run"] = Run(1)
-        work = Work(_score_batch, self, reference, design, held_out)
+        work = Work(_score_batch, self, reference, held_out)
         results = run_all(batches, work, self._run, what=what)
         return np.array(list(results), dtype=np.float64)
 
@@ -1087,11 +1085,12 @@ class MMDEstimator(BaseDiscrepancy):
     def _contributions(self, Y: Any, sample_weight: Any = None) -> np.ndarray:
         """Compute the contributions, with checked parameters."""
         Y = self._reader(self.kernels_, 1).rows(Y, reset=False)
-        reference, weights = self._known_reference(), None
+        reference = self._known_reference()._replace(paired=False)
+        weights = None
         if sample_weight is not None:
             _refuse_balanced(self.kernels_)
             weights = check_weights(sample_weight, len(Y), 1)
-        return row_contributions(reference.against(Y, weights))
+        return row_contributions(reference.core(Y, weights))
 
 
 @takes_parameters_of(MMDEstimator)

@@ -74,14 +74,23 @@ def check_finite(values: np.ndarray) -> np.ndarray:
 
 
 def over_design(
-    core: Gram, design: Design, random_state: RandomStateLike = None
+    core: Gram,
+    design: Design,
+    random_state: RandomStateLike = None,
+    *,
+    scales: bool = True,
 ) -> Statistics:
-    """Compute the statistics of a second-order core over a design."""
+    """Compute the statistics of a second-order core, or of two samples, over a design.
+
+    Complete designs may have two samples, weights and features.
+    """
+    if design.complete:
+        return complete(core, unbiased=not design.biased, scales=scales)
     moments = core.moments(design, random_state)
-    nu = float(core.n) if design.complete else moments.weight / core.n
+    nu = moments.weight / core.n
     with np.errstate(all="ignore"):
-        scales, sizes = moments.scale, core.magnitudes().mean(axis=1)
-    return Statistics(moments.mean, scales, nu, sizes, core.dtype)
+        sigma, sizes = moments.scale, core.magnitudes().mean(axis=1)
+    return Statistics(moments.mean, sigma, nu, sizes, core.dtype)
 
 
 # Numbers of a part that stay in the cache.
@@ -113,7 +122,7 @@ def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
     """
     measures, K = gram.measures, gram.n_kernels
     least = min(gram.sizes or [gram.n])
-    if least < 1 + unbiased:
+    if len(measures) == 2 and least < 1 + unbiased:
         raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased MMD.")
     shares = [1 / p.size for p in measures]
     nu = len(shares) / sum(shares)
@@ -235,7 +244,7 @@ def design_noise(
     core: Gram, design: Design, statistics: Statistics, *, normalize: bool
 ) -> Noise | tuple[float, int] | str:
     """Estimate the noise of the mean of second-order statistics, or say why not."""
-    n = core.n
+    n = min(core.sizes or [core.n])
     if n < LEAST_ROWS:
         return too_few_rows(n)
     if design.complete:
@@ -469,15 +478,14 @@ def mmd_from_gram(
             f"K_xy has shape {K_xy.shape}, must be {(m, n)} to match K_xx and K_yy."
         )
     K = np.block([[K_xx, K_xy], [K_xy.T, K_yy]])
-    if design.complete and not second_order:
-        statistics = complete(matrix_gram(K, m), unbiased=not design.biased)
-    else:
+    core: Gram = matrix_gram(K, m)
+    if second_order or not design.complete:
         size = paired_size(m, n, design)
         if m != n:
             some = np.r_[:size, m : m + size]
             K = K[np.ix_(some, some)]
-        statistics = over_design(matrix_gram(K, size).paired(), design, random_state)
-    return one_statistic(statistics, normalize=normalize)
+        core = matrix_gram(K, size).paired()
+    return one_statistic(over_design(core, design, random_state), normalize=normalize)
 
 
 class Reference(NamedTuple):
@@ -493,6 +501,10 @@ class Reference(NamedTuple):
         Positive weights of the rows, if they have weights.
     options : dict
         Threads, and the number and seed of random features, as :func:`gram` takes them.
+    design : Design
+        Pairs of rows that enter the statistics.
+    paired : bool
+        Whether the core on pairs (X_i, Y_i) is used, which has no weights.
     scales : bool
         Whether the scales are needed, which take a second pass over features.
     sums : KeptSums, KeptMeans or None
@@ -503,7 +515,9 @@ class Reference(NamedTuple):
     kernels: list[KernelLike]
     weights: np.ndarray | None
     options: dict[str, Any]
-    scales: bool = True
+    design: Design
+    paired: bool
+    scales: bool
     sums: Any = None
 
     def is_like(self, other: Reference) -> bool:
@@ -526,79 +540,34 @@ class Reference(NamedTuple):
         with np.errstate(all="ignore"):
             return self._replace(sums=own.keep(X, scales=self.scales))
 
-    def against(
+    def core(
         self,
         Y: Any,
         weights: np.ndarray | None = None,
         held_out: np.ndarray | None = None,
     ) -> Gram:
-        """Return the reference sample and another one, with the sums that are kept.
+        """Return the Gram of the reference sample and another one.
 
         The rows `held_out` of the reference are the sample, and are compared with the
         other rows.
         """
-        samples, options = (as_rows(self.rows), Y), {"reference": True, **self.options}
-        options |= {"weights": (self.weights, weights), "kept": self.sums}
-        both = gram(self.kernels, *samples, **options)
-        both.held_out = held_out
-        return both
-
-    def _core(self, Y: Any) -> Gram:
-        """Return the core on pairs (X_i, Y_i)."""
-        X = as_rows(self.rows)
-        size = min(len(X), len(Y))
-        return gram(self.kernels, X[:size], Y[:size], **self.options).paired()
-
-    def statistics(
-        self,
-        Y: Any,
-        design: Design,
-        *,
-        paired: bool,
-        random_state: RandomStateLike,
-        weights: np.ndarray | None = None,
-        held_out: np.ndarray | None = None,
-    ) -> Statistics:
-        """Compute the statistics of a sample against the reference sample.
-
-        If `paired`, the core on pairs (X_i, Y_i) is used, which has no weights.
-        """
-        if not paired:
-            samples = self.against(Y, weights, held_out)
-            unbiased = not design.biased
-            return complete(samples, unbiased=unbiased, scales=self.scales)
+        X, design = as_rows(self.rows), self.design
+        if not self.paired:
+            options = {"weights": (self.weights, weights), "kept": self.sums}
+            both = gram(self.kernels, X, Y, reference=True, **options, **self.options)
+            both.held_out = held_out
+            return both
         if self.weights is not None:
             raise ValueError(
                 f"design == {design!r}, must be 'v' or 'u' with second_order=False, "
                 "because `fit` was called with sample_weight, and pairs (X_i, Y_i) "
                 "have no weights."
             )
-        paired_size(self.rows.shape[0], len(Y), design)
-        return over_design(self._core(Y), design, random_state)
+        size = paired_size(len(X), len(Y), design)
+        return gram(self.kernels, X[:size], Y[:size], **self.options).paired()
 
-    def noise(
-        self,
-        Y: Any,
-        design: Design,
-        statistics: Statistics,
-        *,
-        paired: bool,
-        normalize: bool,
-        weights: np.ndarray | None = None,
-    ) -> Noise | tuple[float, int] | str:
-        """Estimate the noise of the mean over kernels, or say why not."""
-        least = min(self.rows.shape[0], len(Y))
-        if least < LEAST_ROWS:
-            return too_few_rows(least)
-        if paired:
-            return design_noise(self._core(Y), design, statistics, normalize=normalize)
-        both = self.against(Y, weights)
-        return sample_noise(both, statistics, normalize=normalize)
-
-    def statistics_of_held_out(
-        self, rows: np.ndarray, design: Design, *, paired: bool, **options: Any
-    ) -> Statistics:
-        """Compute the statistics of some rows of the reference against its other rows.
+    def core_of_held_out(self, rows: np.ndarray) -> Gram:
+        """Return the Gram of some rows of the reference against its other rows.
 
         The sums of the other rows follow from the sums that are kept, so this takes the
         time of a score. Paired designs compare as many of the other rows.
@@ -607,14 +576,14 @@ class Reference(NamedTuple):
         weights = None if self.weights is None else self.weights[rows]
         # In sorted order, equal values have one place, but may have several weights.
         ordered = weights is not None and X.shape[1] == 1
-        reference = self
-        held_out: np.ndarray | None = rows
-        if paired or ordered or self.sums is None:
-            others = np.delete(np.arange(len(X)), rows)
-            some = others[: len(rows)] if paired else others
-            of_others = None if self.weights is None else self.weights[some]
-            own = self.rows[some]
-            reference = self._replace(rows=own, weights=of_others, sums=None)
-            held_out = None
-        options |= {"paired": paired, "weights": weights, "held_out": held_out}
-        return reference.statistics(X[rows], design, **options)
+        if not (self.paired or ordered or self.sums is None):
+            return self.core(X[rows], weights, rows)
+        others = np.delete(np.arange(len(X)), rows)
+        some = others[: len(rows)] if self.paired else others
+        of_others = None if self.weights is None else self.weights[some]
+        left = self._replace(rows=self.rows[some], weights=of_others, sums=None)
+        return left.core(X[rows], weights)
+
+    def statistics(self, core: Gram, random_state: RandomStateLike) -> Statistics:
+        """Compute the statistics of the reference sample and another one."""
+        return over_design(core, self.design, random_state, scales=self.scales)
