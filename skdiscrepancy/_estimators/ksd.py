@@ -39,6 +39,7 @@ from skdiscrepancy._gram.feature_maps import SteinMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import SteinGram, check_squares
 from skdiscrepancy._gram.pieces import ArrayBlocks, Blocks, LazyBlocks, paired_blocks
+from skdiscrepancy._gram.row_sums import Moments
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._models.dispatch import (
@@ -294,7 +295,8 @@ def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
 def standardized(X: Any) -> tuple[np.ndarray, Any]:
     """Return the standard deviations of the columns, and X divided by them."""
     if isinstance(X, LazyRows):
-        deviations, largest = _deviations(X)
+        moments, largest = X.reduce(_column_moments, _merge_moments)
+        deviations = np.sqrt(moments.spread / moments.weight)
     else:
         deviations, largest = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0)
     refuse_constant(deviations, largest)
@@ -312,28 +314,16 @@ def refuse_constant(deviations: np.ndarray, largest: np.ndarray) -> None:
         )
 
 
-def _deviations(X: LazyRows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the standard deviations of columns, and their largest absolute values.
-
-    Takes one pass over the rows. Values are measured from the median of some rows,
-    because small numbers lose fewer digits.
-    """
-    centre = np.median(spread_rows(X), axis=0).astype(np.float64)
-    n, sums, squares, largest = X.reduce(partial(_moments, centre), _merge_moments)
+def _column_moments(block: np.ndarray, extra: Any) -> tuple[Moments, np.ndarray]:
+    """Return the moments of columns, and their largest absolute values."""
+    largest = np.abs(block).max(axis=0)
     with np.errstate(all="ignore"):
-        variances = np.maximum(squares / n - np.square(sums / n), 0)
-    return np.sqrt(variances), largest
-
-
-def _moments(centre: np.ndarray, block: np.ndarray, extra: Any) -> Any:
-    rows = block - centre
-    with np.errstate(all="ignore"):
-        squares = np.square(rows).sum(axis=0)
-    return len(rows), rows.sum(axis=0), squares, np.abs(block).max(axis=0)
+        columns = block.T.astype(np.float64, order="C")
+        return Moments.of_means(columns, np.ones(len(block))), largest
 
 
 def _merge_moments(a: Any, b: Any) -> Any:
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2], np.maximum(a[3], b[3])
+    return a[0].merge(b[0]), np.maximum(a[1], b[1])
 
 
 def lazy_stein_blocks(
@@ -423,7 +413,7 @@ def ksd_test_by_draws(
             f"method == 'parametric', must be another method for model == "
             f"{estimator.model_!r}, which has no method `sample` or `rvs`."
         )
-    refit = estimator._was_fitted_to(X)
+    refit = estimator._fitted_to == fingerprint(X)
     given = [estimator.bandwidth, *(kernel.bandwidth for kernel in settings.kernels)]
     if refit and "dyadic" in [rule for rule in given if isinstance(rule, str)]:
         raise ValueError(
@@ -819,7 +809,7 @@ class KSDEstimator(BaseDiscrepancy):
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, settings, options)
         fitted = self.model is None or is_density_estimator(self.model)
-        if fitted and self._was_fitted_to(X):
+        if fitted and self._fitted_to == fingerprint(X):
             warn_user(
                 f"The model was fitted to these rows, but method == {options.method!r} "
                 "treats it as known, so the test rejects too rarely. Test held-out "
@@ -845,9 +835,6 @@ class KSDEstimator(BaseDiscrepancy):
         if isinstance(X, LazyRows):
             return None
         return gradients_at(X, self.score_function_)
-
-    def _was_fitted_to(self, X: np.ndarray) -> bool:
-        return self._fitted_to == fingerprint(X)
 
     def _core(
         self,
