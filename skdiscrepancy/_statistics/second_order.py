@@ -97,6 +97,8 @@ def over_design(
 PART = 2**16
 
 
+# Results that are not finite are refused, without a warning before.
+@np.errstate(all="ignore")
 def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
     """Compute the complete statistics of one sample, or of two samples.
 
