@@ -23,7 +23,7 @@ from skdiscrepancy import (
     mmd_score,
 )
 from skdiscrepancy._gram import tiles
-from skdiscrepancy._gram.tiles import Moments
+from skdiscrepancy._gram.row_sums import Moments
 from skdiscrepancy.designs import Cross, RandomPairs
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 

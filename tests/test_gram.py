@@ -12,8 +12,10 @@ an error of at most the operation itself on the matrix of these bounds.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import operator
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from itertools import pairwise, product
 from typing import NamedTuple
 from zlib import crc32
@@ -25,30 +27,32 @@ import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from switches import WAYS, small_pieces, way
 
 from skdiscrepancy._data.arrays import as_rows
+from skdiscrepancy._data.blocks import lazy_rows
+from skdiscrepancy._gram.feature_maps import FeatureMaps, SteinMaps
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import SteinGram, gram
+from skdiscrepancy._gram.pieces import ArrayBlocks, LazyBlocks, blocks_of
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
+from skdiscrepancy._gram.row_sums import Fold
 from skdiscrepancy._gram.sorted_columns import FactorGram
-from skdiscrepancy._gram.tiles import (
-    DoubleGram,
-    Gram,
-    MatrixGram,
-    PairWeights,
-    WeightedGram,
-)
-from skdiscrepancy._gram.two_sample_sums import TwoSamples, keep_sums
+from skdiscrepancy._gram.tiles import DoubleGram, Gram, PairWeights, WeightedGram
+from skdiscrepancy._gram.two_sample_sums import keep_sums
+from skdiscrepancy._statistics.second_order import matrix_gram
 from skdiscrepancy.designs import CompleteV, Region, square
 from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
 from skdiscrepancy.inference._conditional import ResidualGram
 from skdiscrepancy.kernels import (
     EnergyKernel,
+    GaussianKernel,
     IndicatorKernel,
     LaplaceKernel,
     LinearKernel,
+    MaternKernel,
     PolynomialKernel,
     check_kernel,
 )
@@ -191,7 +195,8 @@ def stein(draw, n, dtype):
         cross = (np.abs(gradients[:, np.newaxis] - gradients) * gaps).sum(axis=2)
         inner = np.abs(gradients) @ np.abs(gradients).T
         sizes.append(inner + 9 / width**2 * (cross + X.shape[1]))
-    return Case.of(SteinGram([kernel for kernel, *_ in chosen], X, S), matrices, sizes)
+    leaf = SteinGram([kernel for kernel, *_ in chosen], [X], [S])
+    return Case.of(leaf, matrices, sizes)
 
 
 def factor(draw, n, dtype):
@@ -202,7 +207,7 @@ def factor(draw, n, dtype):
 
 def matrix(draw, n, dtype):
     A = numbers(draw, n, n, dtype=dtype)
-    return Case.of(MatrixGram(A + A.T), [A + A.T], np.abs(A) + np.abs(A).T)
+    return Case.of(matrix_gram(A + A.T), [A + A.T], np.abs(A) + np.abs(A).T)
 
 
 def joined_columns(draw, n, dtype):
@@ -240,8 +245,73 @@ def residual_products(draw, n, dtype):
     return Case.of(core, matrices, size, given.gram.dtype)
 
 
+def as_blocks(rows):
+    """Return rows in memory as a stream of uneven blocks."""
+    cut = (len(rows) + 2) // 3
+    return lazy_rows([rows[:1], rows[1:cut], rows[cut:]], "X")
+
+
+def features(streamed, *names):
+    """Return a leaf of random features, or of exact features of kernels."""
+
+    def leaf(draw, n, dtype):
+        X = numbers(draw, n, 2, 2.0**-6, dtype)
+        kernels = {
+            "random": [GaussianKernel(bandwidth=2.0), MaternKernel(bandwidth=3.0)],
+            "sum": [LaplaceKernel(bandwidth=2.0) + LinearKernel()],
+            "exact": [LinearKernel()],
+            "labels": [IndicatorKernel(), IndicatorKernel(balanced=True)],
+        }
+        chosen = [kernel for name in names for kernel in kernels[name]]
+        samples = [X[: n // 2], X[n // 2 :]] if n > 1 and not streamed else [X]
+        maps = FeatureMaps(chosen, 6, 1, *samples)
+        # Random features in double precision, of exact rows.
+        every = [
+            F.toarray() if issparse(F) else F.copy() for _, F in evaluated(maps, X)
+        ]
+        rows = [as_blocks(X)] if streamed else samples
+        case = FeatureGram(maps, blocks_of(*rows))
+        sizes = [np.abs(F) @ np.abs(F).T for F in every]
+        return Case.of(case, [F @ F.T for F in every], np.array(sizes) + 1)
+
+    return leaf
+
+
+def evaluated(maps, X):
+    return sorted(
+        ((k, F.copy()) for k, F in maps.evaluate(X, np.arange(len(X)))),
+        key=operator.itemgetter(0),
+    )
+
+
+def stein_features(streamed):
+    def leaf(draw, n, dtype):
+        X = numbers(draw, n, draw(st.integers(1, 3)), 2.0**-6)
+        maps = SteinMaps([GaussianKernel(bandwidth=2.0)], 6, 1, X)
+        [(_, F)] = evaluated(maps, X)
+        # Row by row and frequency by frequency, as the class says.
+        W, cosines, sines = maps.weights(0).T, *np.split(F, 2, axis=1)
+        waves = cosines + 1j * sines
+        parts = (-X[:, np.newaxis] + 1j * W) * waves[:, :, np.newaxis]
+        flat = parts.reshape(n, -1)
+        size = np.abs(flat) @ np.abs(flat).T
+        if streamed:
+            blocks = LazyBlocks(as_blocks(X), view=lambda rows: (rows, -rows))
+        else:
+            blocks = ArrayBlocks(X, beside=[-X])
+        return Case.of(
+            FeatureGram(maps, blocks), [(flat.conj() @ flat.T).real], size + 1
+        )
+
+    return leaf
+
+
 LEAVES = {
     **{name: kernel_gram(name) for name in COLLECTIONS},
+    "features": features(False, "random", "sum", "exact", "labels"),
+    "streamed features": features(True, "random", "sum", "exact"),
+    "Stein features": stein_features(False),
+    "streamed Stein features": stein_features(True),
     "Stein": stein,
     "factor": factor,
     "matrix": matrix,
@@ -611,24 +681,29 @@ def row_weights(draw, n):
     return np.random.RandomState(draw(strategies.seeds)).randint(1, 9, size=n) / 8
 
 
-def sums_of_both(samples, *, diagonal, keep_order):
+def lists_of_kernels(part):
+    """Return the weights, sums within and sums across of each kernel, in lists."""
+    weights = np.full(part.sums[0].shape[1], part.measure.weights)
+    sums = zip(part.sums[part.sample], part.sums[1 - part.sample], strict=True)
+    return [[np.array([weights, own, other])] for own, other in sums]
+
+
+def sums_of_both(gram, *, diagonal, keep_order):
     """Return, for each kernel, sums of X within and across, and those of Y.
 
     Each is an array with the rows of weights, sums within, and sums across.
     """
-    found = [None] * samples.gram.n_kernels
-    parts = samples.parts(
-        lambda xx, yy, xy, yx, w, v: [
-            [np.array([w, a, b]) for a, b in zip(xx, xy, strict=True)],
-            [np.array([v, a, b]) for a, b in zip(yy, yx, strict=True)],
-        ],
-        diagonal=diagonal,
-        keep_order=keep_order,
-    )
-    for part in parts:
-        for i, k in enumerate(part.kernels):
-            found[k] = [sample[i] for sample in part.result]
+    found = [None] * gram.n_kernels
+    merge = partial(map_lists, operator.add)
+    how = Fold(lists_of_kernels, merge, diagonal, keep_order)
+    for kernels, _, results in gram.fold(how):
+        for i, k in enumerate(kernels):
+            found[k] = [np.concatenate(sample[i], axis=1) for sample in results]
     return found
+
+
+def map_lists(function, first, second):
+    return list(map(function, first, second))
 
 
 def filled(weights, n):
@@ -659,11 +734,11 @@ def test_sums_of_two_samples_are_those_of_the_dense_matrix(collection, data):
         # Frequencies of labels are those of all rows.
         kept = kept and not both.depends_on_all_rows
         sums = keep_sums(gram(kernels, Z[every], reference=True), w) if kept else None
-        samples = TwoSamples(both, (w, v), sums, held)
+        both.weights, both.kept, both.held_out = (w, v), sums, held
         options = {"diagonal": diagonal, "keep_order": keep_order}
-        found = sums_of_both(samples, **options)
+        found = sums_of_both(both, **options)
         with joblib.parallel_config("threading", n_jobs=2):
-            again = sums_of_both(samples, **options)
+            again = sums_of_both(both, **options)
     case = Case.of(both, matrices, size, Z.dtype)
     w, v = (filled(weights, n)[rows] for rows in (first, second))
     for k, K in enumerate(case.K):

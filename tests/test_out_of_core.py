@@ -127,6 +127,31 @@ def test_scores_and_tests_are_those_of_the_rows_in_memory(name):
     assert_allclose(witness, mmd.witness(X[:5], Y), 1e-9, 1e-12)
 
 
+@pytest.mark.usefixtures("_short_pieces")
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("name", NAMELESS)
+def test_standard_errors_are_those_of_the_rows_in_memory(name, normalize):
+    # More rows than the noise is estimated from, which are spread over all blocks.
+    (X, Y), source = samples(), SOURCES[name]
+    params = {**PARAMS, "kernel": "gaussian", "normalize": normalize}
+    mmd, lazy = (MMDEstimator(**params).fit(Z) for Z in (X, source(X)))
+    y = np.abs(X[:, :1]) + 0.1 * X[:, 1:2]
+    pairs = [
+        (mmd.evaluate(Y), estimator.evaluate(source(Y))) for estimator in (mmd, lazy)
+    ]
+    for design in "u", "v":
+        ksd = KSDEstimator(lambda X: -X, design=design, **params).fit(X)
+        pairs.append((ksd.evaluate(X), ksd.evaluate(source(X))))
+        hsic = HSICEstimator(design=design, target_bandwidth=1.0, **params).fit(X, y)
+        pairs.append((hsic.evaluate(X, y), hsic.evaluate(source(X), source(y))))
+    for one, other in pairs:
+        assert one.standard_error > 0
+        assert_allclose(other.standard_error, one.standard_error, 1e-9)
+        assert_allclose(other.confidence_interval(), one.confidence_interval(), 1e-9)
+        if normalize:
+            assert_allclose(other.effect_interval(), one.effect_interval(), 1e-9)
+
+
 @pytest.mark.parametrize("name", ["list", "unknown chunks"])
 @pytest.mark.parametrize("kind", ["normal", "ties", "one column", "float32", "equal"])
 def test_representative_rows_of_blocks_are_those_of_sorted_rows(

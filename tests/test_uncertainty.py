@@ -394,12 +394,15 @@ def test_exact_features_have_the_errors_of_their_kernel():
     assert_allclose(*(result.standard_error for result in found), rtol=1e-9)
 
 
-def test_rows_that_are_read_by_blocks_say_why_they_have_no_error():
-    X, Y = samples(40, 30)
-    mmd = MMDEstimator(kernel="gaussian", bandwidth=1.0, n_components=8).fit(X)
-    result = mmd.evaluate([Y[:10], Y[10:]])
-    with pytest.raises(ValueError, match=r"read by blocks .* If the rows fit"):
-        result.confidence_interval()
+def test_features_of_labels_have_the_errors_of_their_kernel():
+    rng = np.random.RandomState(0)
+    X, Y = rng.choice(list("abc"), size=(50, 1)), rng.choice(list("abcc"), size=(40, 1))
+    params = {"kernel": "indicator", "random_state": 0}
+    found = [
+        MMDEstimator(n_components=size, **params).fit(X).evaluate(Y).standard_error
+        for size in (None, 8)
+    ]
+    assert_allclose(*found, rtol=1e-9)
 
 
 def test_too_few_rows_are_named():

@@ -504,17 +504,11 @@ def test_held_out_rows_keep_their_weights(n_components, n_features, design, samp
     options |= {"design": design, "random_state": 0}
     with switches.in_order():
         estimator = MMDEstimator(**options).fit(X, sample_weight=w)
-        found = estimator._known_reference().statistics_of_held_out(
-            rows, estimator._check_params().design, paired=False, random_state=None
-        )
+        reference = estimator._known_reference()
+        found = reference.statistics(reference.core_of_held_out(rows), None)
         other = MMDEstimator(**options).fit(X[others], sample_weight=w[others])
-        expected = other._known_reference().statistics(
-            X[rows],
-            other._check_params().design,
-            paired=False,
-            random_state=None,
-            weights=w[rows],
-        )
+        left = other._known_reference()
+        expected = left.statistics(left.core(X[rows], w[rows]), None)
     assert_allclose(found.values, expected.values, rtol=1e-9, atol=1e-14)
     assert_allclose(found.scales, expected.scales, rtol=1e-9)
     assert_allclose(found.nu, expected.nu, **EXACT)

@@ -30,7 +30,6 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.feature_maps import FeatureMaps
-from skdiscrepancy._gram.pieces import UnreadError
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
@@ -325,10 +324,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         found: Any = self._without_standard_error(len(kernels))
         if not found:
             with np.errstate(all="ignore"):
-                try:
-                    found = noise(statistics, normalize=self.normalize)
-                except UnreadError as error:
-                    found = str(error)
+                found = noise(statistics, normalize=self.normalize)
         if isinstance(found, tuple):
             found = NormalUncertainty(value, *found)
         elif isinstance(found, Noise):

@@ -39,6 +39,7 @@ from skdiscrepancy._gram.feature_maps import SteinMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import SteinGram, check_squares
 from skdiscrepancy._gram.pieces import ArrayBlocks, Blocks, LazyBlocks, paired_blocks
+from skdiscrepancy._gram.row_sums import Moments
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._models.dispatch import (
@@ -69,12 +70,9 @@ from skdiscrepancy._nulls.pvalues import (
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
     design_noise,
-    feature_statistics,
-    feature_witness,
-    one_sample,
     over_design,
-    stein_witness,
     warn_left_out,
+    witness,
 )
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, KernelLike
@@ -291,7 +289,8 @@ def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
 def standardized(X: Any) -> tuple[np.ndarray, Any]:
     """Return the standard deviations of the columns, and X divided by them."""
     if isinstance(X, LazyRows):
-        deviations, largest = _deviations(X)
+        moments, largest = X.reduce(_column_moments, _merge_moments)
+        deviations = np.sqrt(moments.spread / moments.weight)
     else:
         deviations, largest = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0)
     refuse_constant(deviations, largest)
@@ -309,28 +308,16 @@ def refuse_constant(deviations: np.ndarray, largest: np.ndarray) -> None:
         )
 
 
-def _deviations(X: LazyRows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the standard deviations of columns, and their largest absolute values.
-
-    Takes one pass over the rows. Values are measured from the median of some rows,
-    because small numbers lose fewer digits.
-    """
-    centre = np.median(spread_rows(X), axis=0).astype(np.float64)
-    n, sums, squares, largest = X.reduce(partial(_moments, centre), _merge_moments)
+def _column_moments(block: np.ndarray, extra: Any) -> tuple[Moments, np.ndarray]:
+    """Return the moments of columns, and their largest absolute values."""
+    largest = np.abs(block).max(axis=0)
     with np.errstate(all="ignore"):
-        variances = np.maximum(squares / n - np.square(sums / n), 0)
-    return np.sqrt(variances), largest
-
-
-def _moments(centre: np.ndarray, block: np.ndarray, extra: Any) -> Any:
-    rows = block - centre
-    with np.errstate(all="ignore"):
-        squares = np.square(rows).sum(axis=0)
-    return len(rows), rows.sum(axis=0), squares, np.abs(block).max(axis=0)
+        columns = block.T.astype(np.float64, order="C")
+        return Moments.of_means(columns, np.ones(len(block))), largest
 
 
 def _merge_moments(a: Any, b: Any) -> Any:
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2], np.maximum(a[3], b[3])
+    return a[0].merge(b[0]), np.maximum(a[1], b[1])
 
 
 def lazy_stein_blocks(
@@ -418,7 +405,7 @@ def ksd_test_by_draws(
             f"method == 'parametric', must be another method for model == "
             f"{estimator.model_!r}, which has no method `sample` or `rvs`."
         )
-    refit = estimator._was_fitted_to(X)
+    refit = estimator._fitted_to == fingerprint(X)
     given = [estimator.bandwidth, *(kernel.bandwidth for kernel in settings.kernels)]
     if refit and "dyadic" in [rule for rule in given if isinstance(rule, str)]:
         raise ValueError(
@@ -474,13 +461,10 @@ def means(
     if refit:
         estimator = clone(estimator)._fit(X, settings)
     design, run = settings.design, Run(estimator.n_jobs)
-    gradients = estimator._gradients(X)
+    both = X, estimator._gradients(X)
+    core = estimator._core(both, seed=seed, division=seed, run=run)
     if estimator.n_components is not None:
-        both = X, gradients
-        features: Any = estimator._feature_core(seed, both, division=seed, run=run)
-        return signed_groups(features, SCALE_GROUPS)[:2]
-    core = estimator._core(X, gradients)
-    core.run = run
+        return signed_groups(core, SCALE_GROUPS)[:2]
     if design.complete:
         return signed_groups(core, 1)[:2]
     options = Options("wild", 0, core.n, "max").ready([], seed, run)
@@ -747,24 +731,14 @@ class KSDEstimator(BaseDiscrepancy):
     ) -> DiscrepancyResult:
         """Compare rows, and the gradients at these rows, with the model."""
         design, weights = settings.design, None
-        core: Any
         if sample_weight is not None:
             weights = self._check_weights(sample_weight, X, design)
             some = weights > 0
             X, gradients, weights = X[some], gradients[some], weights[some]
-        unbiased = not design.biased
-        if self.n_components is not None:
-            core = self._feature_core(self._seed(), (X, gradients), weights=weights)
-            scales = self.normalize or settings.errors
-            statistics = feature_statistics(core, 1, unbiased=unbiased, scales=scales)
-        else:
-            core = self._core(X, gradients)
-            if weights is None:
-                statistics = over_design(core, design, self.random_state)
-            else:
-                statistics = one_sample(core, weights, unbiased=unbiased)
-        noise = partial(design_noise, core, design, weights=weights)
-        return self._result(statistics, settings, noise)
+        core = self._core((X, gradients), weights=[weights])
+        scales = self.normalize or settings.errors
+        statistics = over_design(core, design, self.random_state, scales=scales)
+        return self._result(statistics, settings, partial(design_noise, core, design))
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join(OPTIONS))
@@ -821,7 +795,7 @@ class KSDEstimator(BaseDiscrepancy):
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, settings, options)
         fitted = self.model is None or is_density_estimator(self.model)
-        if fitted and self._was_fitted_to(X):
+        if fitted and self._fitted_to == fingerprint(X):
             warn_user(
                 f"The model was fitted to these rows, but method == {options.method!r} "
                 "treats it as known, so the test rejects too rarely. Test held-out "
@@ -830,10 +804,10 @@ class KSDEstimator(BaseDiscrepancy):
         gradients = self._gradients(X)
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)
-            core: Any = self._feature_core(seed, (X, gradients), division=division)
+            core = self._core((X, gradients), seed=seed, division=division)
             return sign_test(core, options)
         return stein_test(
-            lambda rows: self._core(X[rows], gradients[rows]), len(X), design, options
+            lambda rows: self._core((X[rows], gradients[rows])), len(X), design, options
         )
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
@@ -847,39 +821,37 @@ class KSDEstimator(BaseDiscrepancy):
             return None
         return gradients_at(X, self.score_function_)
 
-    def _was_fitted_to(self, X: np.ndarray) -> bool:
-        return self._fitted_to == fingerprint(X)
-
-    def _core(self, X: np.ndarray, gradients: np.ndarray) -> SteinGram:
-        """Return the Stein kernel, on standardised columns if `standardize`."""
-        both = in_scale(self.scale_, X, gradients)
-        return SteinGram(self.kernels_, *both, self._run)
-
-    def _feature_core(
+    def _core(
         self,
-        seed: int,
-        *samples: tuple[np.ndarray, np.ndarray],
-        weights: np.ndarray | None = None,
+        *samples: tuple[Any, Any],
+        weights: Any = (),
+        seed: int | None = None,
         division: int | None = None,
         run: Run | None = None,
-    ) -> FeatureGram:
-        """Return the features of the Stein kernels at the rows of samples.
+    ) -> Any:
+        """Return the Stein kernel at the rows of samples, exact or from features.
 
-        Each sample has rows and gradients, None if rows are read by blocks.
+        Each sample has rows and gradients, None if rows are read by blocks. Columns are
+        standardised if `standardize`.
         """
         run, scale = run or self._run, self.scale_
+        rows = [X for X, _ in samples]
         blocks: Blocks
-        if any(isinstance(X, LazyRows) for X, _ in samples):
-            rows = [X for X, _ in samples]
+        if any(isinstance(X, LazyRows) for X in rows):
             blocks = lazy_stein_blocks(self.score_function_, scale, *rows, run=run)
-            scaled = rows if scale is None else [X / scale for X in rows]
+            rows = rows if scale is None else [X / scale for X in rows]
         else:
             both = [in_scale(scale, *sample) for sample in samples]
-            scaled = [X for X, _ in both]
-            blocks = ArrayBlocks(*scaled, beside=[S for _, S in both], run=run)
+            rows, gradients = map(list, zip(*both, strict=True))
+            if self.n_components is None:
+                core = SteinGram(self.kernels_, rows, gradients, run)
+                core.weights = weights
+                return core
+            blocks = ArrayBlocks(*rows, beside=gradients, run=run)
         check_squares(self.kernels_, np.dtype(np.float64))
-        maps = SteinMaps(self.kernels_, self.n_components, seed, *scaled)
-        return FeatureGram(maps, blocks, [weights], seed=division)
+        seed = self._seed() if seed is None else seed
+        maps = SteinMaps(self.kernels_, self.n_components, seed, *rows)
+        return FeatureGram(maps, blocks, weights, seed=division)
 
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
         """Choose the kernels, and the scale of the columns, from a sample."""
@@ -960,12 +932,8 @@ class KSDEstimator(BaseDiscrepancy):
         return self._witness(points, self._validate(X, reset=False, least=1))
 
     def _witness(self, points: Any, X: Any) -> np.ndarray:
-        gradients = [self._gradients(Z) for Z in (points, X)]
-        if self.n_components is not None:
-            at_points, sample = zip((points, X), gradients, strict=True)
-            return feature_witness(self._feature_core(self._seed(), sample, at_points))
-        core = self._core(np.concatenate((points, X)), np.concatenate(gradients))
-        return stein_witness(core, len(points))
+        samples = [(Z, self._gradients(Z)) for Z in (X, points)]
+        return witness(self._core(*samples, weights=[None]))
 
 
 @takes_parameters_of(KSDEstimator)

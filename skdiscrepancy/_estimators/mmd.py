@@ -35,12 +35,8 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._gram.feature_maps import FeatureMaps
-from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
-from skdiscrepancy._gram.two_sample_sums import TwoSamples, stacked_weights
 from skdiscrepancy._nulls.groups import (
     one_sample_methods,
     one_sample_test,
@@ -58,14 +54,15 @@ from skdiscrepancy._statistics.noise import (
 )
 from skdiscrepancy._statistics.second_order import (
     Reference,
-    check_finite,
-    feature_witness,
+    complete,
+    design_noise,
     paired_size,
-    two_sample_statistics,
+    row_contributions,
     warn_unused,
+    witness,
 )
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import Design, Region
+from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
 from skdiscrepancy.kernels._names import N_BANDWIDTHS, tag_sparse
 from skdiscrepancy.kernels._radial import RadialKernel
@@ -96,16 +93,13 @@ def _seeds(random_state: Any) -> Iterator[Any]:
 def _score_batch(
     estimator: MMDEstimator,
     reference: Reference,
-    design: Design,
     held_out: bool,
     batch: tuple[Any, Any],
 ) -> float:
     """Score one batch, which is some rows of the reference if `held_out`."""
     rows, seed = batch
-    compute = reference.statistics_of_held_out if held_out else reference.statistics
-    paired = estimator._is_paired(design)
-    found = compute(rows, design, paired=paired, random_state=seed)
-    return estimator._result(found).value
+    core = reference.core_of_held_out(rows) if held_out else reference.core(rows)
+    return estimator._result(reference.statistics(core, seed)).value
 
 
 def divide(
@@ -260,8 +254,8 @@ def effect_of(
     None if a scale of zero, as of constant samples, or numbers that are not finite
     leave no effect size.
     """
-    both = TwoSamples(gram([kernel], *samples, run=run))
-    found = two_sample_statistics(both, unbiased=True)
+    both = gram([kernel], *samples, run=run)
+    found = complete(both, unbiased=True)
     values, scales = found.values, found.scales
     if not np.all(np.isfinite([values, scales, found.sizes])):
         return None
@@ -269,9 +263,7 @@ def effect_of(
         return None
     [value] = normalize_statistics(values, scales, rounding=found.rounding)
     with np.errstate(all="ignore"):
-        noise = sample_noise(
-            both.gram, both.measures, found, normalize=True, most=NOISE_ROWS
-        )
+        noise = sample_noise(both, found, normalize=True, most=NOISE_ROWS)
     uncertainty = Uncertainty(float(value), noise, normalized=True)
     if not np.isfinite(uncertainty.interval(0.95)).all():
         return None
@@ -720,10 +712,10 @@ class MMDEstimator(BaseDiscrepancy):
         options = options.ready(kernels, self.random_state, self._run)
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)
-            maps = FeatureMaps(kernels, self.n_components, seed, *samples)
-            blocks, unbiased = blocks_of(*samples, run=options.run), not design.biased
-            core: Any = FeatureGram(maps, blocks, seed=division, n_examples=EXAMPLES)
-            return permutation_test(core, sizes, options, unbiased=unbiased)
+            how = {"n_components": self.n_components, "seed": seed, "run": options.run}
+            core = gram(kernels, *samples, **how)
+            core.seed, core.n_examples = division, EXAMPLES
+            return permutation_test(core, sizes, options, unbiased=not design.biased)
         X, Y = samples
         result = two_sample_test(
             X, Y, design, options, paired=on_pairs, by_groups=paired
@@ -818,34 +810,36 @@ class MMDEstimator(BaseDiscrepancy):
         """Compare validated rows with the reference sample."""
         scales = self.normalize or settings.errors
         reference = self._known_reference()._replace(scales=scales)
-        design, paired = settings.design, self._is_paired(settings.design)
-        statistics = reference.statistics(
-            Y, design, paired=paired, random_state=self.random_state, weights=weights
-        )
-        noise = partial(reference.noise, Y, design, paired=paired, weights=weights)
+        core = reference.core(Y, weights)
+        statistics = reference.statistics(core, self.random_state)
+        noise = partial(design_noise, core, settings.design)
         return self._result(statistics, settings, noise)
 
     def _known_reference(self) -> Reference:
         """Return the reference sample, with its sums if they are still valid."""
         self._refuse_changed()
-        features = None
         if self.n_components is None:
             # Exact kernels refuse rows that are read by blocks.
             self._reference_rows()
-        else:
-            features = self.n_components, self._seed()
+        design = check_design(self.design)
         found = Reference(
             self.reference_,
             self.kernels_,
             self.reference_weight_,
-            self._run,
-            features,
+            self._gram_options(),
+            design,
+            self._is_paired(design),
             self.normalize,
         )
         kept = self._reference
         if kept is None or not kept.is_like(found):
             return found
-        return kept._replace(run=found.run, scales=found.scales)
+        return found._replace(sums=kept.sums)
+
+    def _gram_options(self) -> dict[str, Any]:
+        """Return threads and features, as :func:`gram` takes them."""
+        seed = 0 if self.n_components is None else self._seed()
+        return {"n_components": self.n_components, "seed": seed, "run": self._run}
 
     def _evaluate_pair(
         self,
@@ -923,14 +917,14 @@ class MMDEstimator(BaseDiscrepancy):
         self, batches: Any, batch_size: Any, by: Any
     ) -> tuple[np.ndarray, list[Any], list[int]]:
         """Return the scores, labels and sizes of batches."""
-        design = self._check_fitted().design
-        reader = self._reader(self.kernels_, design._least_rows())
+        least = self._check_fitted().design._least_rows()
+        reader = self._reader(self.kernels_, least)
         labels: list[Any] = []
         sizes: list[int] = []
 
         def validated() -> Iterator[tuple[Any, Any]]:
             seeds = _seeds(self.random_state)
-            for label, batch in divide(batches, batch_size, by, reader.least):
+            for label, batch in divide(batches, batch_size, by, least):
                 try:
                     rows = reader.rows(batch, reset=False)
                 except ValueError as error:
@@ -939,7 +933,7 @@ class MMDEstimator(BaseDiscrepancy):
                 sizes.append(len(rows))
                 yield rows, next(seeds)
 
-        scores = self._run_batches(validated(), design, "scores of batches")
+        scores = self._run_batches(validated(), "scores of batches")
         if not len(scores):
             raise ValueError("batches == [], must hold at least one batch.")
         return scores, labels, sizes
@@ -948,8 +942,8 @@ class MMDEstimator(BaseDiscrepancy):
         self, size: int, n_resamples: int, random_state: Any
     ) -> np.ndarray:
         """Return the scores of random rows of the reference against all other rows."""
-        design = self._check_fitted().design
-        m, least = self._known_reference().rows.shape[0], design._least_rows()
+        least = self._check_fitted().design._least_rows()
+        m = self._known_reference().rows.shape[0]
         if m - size < least:
             raise ValueError(
                 f"A batch has {size} rows, must have at most {m - least}. To compute "
@@ -961,16 +955,16 @@ class MMDEstimator(BaseDiscrepancy):
             (np.sort(generator.permutation(m)[:size]), next(seeds))
             for _ in range(n_resamples)
         ]
-        what = "scores of the reference"
-        return self._run_batches(draws, design, what, held_out=True)
+        return self._run_batches(draws, "scores of the reference", held_out=True)
 
     def _run_batches(
-        self, batches: Any, design: Design, what: str, *, held_out: bool = False
+        self, batches: Any, what: str, *, held_out: bool = False
     ) -> np.ndarray:
         """Score batches, each of which has a seed."""
         # Threads run batches, not parts of them.
-        reference = self._known_reference()._replace(run=Run(1))
-        work = Work(_score_batch, self, reference, design, held_out)
+        reference = self._known_reference()
+        reference.options["run"] = Run(1)
+        work = Work(_score_batch, self, reference, held_out)
         results = run_all(batches, work, self._run, what=what)
         return np.array(list(results), dtype=np.float64)
 
@@ -1035,19 +1029,10 @@ class MMDEstimator(BaseDiscrepancy):
         self._refuse_changed()
         _refuse_balanced(self.kernels_)
         X, of_both = self._reference_rows(), (self.reference_weight_, weights)
-        if self.n_components is not None:
-            [maps] = self._features((self.kernels_, [X, Y, points]))
-            blocks = blocks_of(X, Y, points, run=self._run)
-            return feature_witness(FeatureGram(maps, blocks, of_both))
-        p, m, n = map(len, (points, X, Y))
-        regions = [Region(0, p, p, p + m), Region(0, p, p + m, p + m + n)]
-        stacked = stacked_weights(of_both, (m, n))
-        if stacked is not None:
-            # The sums of the columns are not needed.
-            stacked, m, n = np.concatenate((np.zeros(p), stacked)), 1, 1
-        all_rows = gram(self.kernels_, points, X, Y, run=self._run)
-        (to_x, _), (to_y, _) = all_rows.walk(regions, stacked)
-        return check_finite(np.mean(to_y / n - to_x / m, axis=0))
+        samples = [X, Y, points]
+        return witness(
+            gram(self.kernels_, *samples, weights=of_both, **self._gram_options())
+        )
 
     @explains_keywords
     def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:
@@ -1095,11 +1080,12 @@ class MMDEstimator(BaseDiscrepancy):
     def _contributions(self, Y: Any, sample_weight: Any = None) -> np.ndarray:
         """Compute the contributions, with checked parameters."""
         Y = self._reader(self.kernels_, 1).rows(Y, reset=False)
-        reference, weights = self._known_reference(), None
+        reference = self._known_reference()._replace(paired=False)
+        weights = None
         if sample_weight is not None:
             _refuse_balanced(self.kernels_)
             weights = check_weights(sample_weight, len(Y), 1)
-        return reference.contributions(Y, weights)
+        return row_contributions(reference.core(Y, weights))
 
 
 @takes_parameters_of(MMDEstimator)

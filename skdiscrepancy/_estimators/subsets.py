@@ -23,8 +23,7 @@ from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Work, run_all
-from skdiscrepancy._gram.two_sample_sums import TwoSamples
-from skdiscrepancy._statistics.second_order import check_finite, two_sample_statistics
+from skdiscrepancy._statistics.second_order import check_finite, complete
 from skdiscrepancy.kernels._names import kernel_name
 
 
@@ -228,5 +227,5 @@ def _subset_mmd(
     """Compute the unbiased squared MMD of one subset of each sample."""
     generator = np.random.RandomState(seed)
     some = [Z[generator.choice(len(Z), size, replace=False)] for Z in samples]
-    both = TwoSamples(gram(kernels, *some, run=Run(1)))
-    return float(two_sample_statistics(both, unbiased=True).values[0])
+    both = gram(kernels, *some, run=Run(1))
+    return float(complete(both, unbiased=True).values[0])

@@ -8,23 +8,30 @@ All that is needed of them are a few sums over rows, so samples may be streams.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
+from itertools import chain
+from operator import add as add_lists
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_array, issparse, vstack
 
-from skdiscrepancy._data.arrays import (
-    aligned_products,
-    as_block,
-    inner_products,
-    other_weights,
-)
+from skdiscrepancy._data.arrays import aligned_products, as_block, inner_products
 from skdiscrepancy._data.blocks import spread_rows
+from skdiscrepancy._data.distances import Index
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.pieces import Blocks, Piece, PieceRows, add
+from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, RowSums
 from skdiscrepancy._gram.run import progress
-from skdiscrepancy._gram.tiles import GroupSums, check_group_memory
+from skdiscrepancy._gram.tiles import (
+    Gram,
+    GroupSums,
+    Values,
+    as_indices,
+    check_group_memory,
+    place,
+)
 
 # Largest size of the diagonal that a U-statistic subtracts, relative to all other
 # pairs.
@@ -35,47 +42,13 @@ MOST_PRODUCTS = 2**22
 STRETCH = 2**15
 
 
-class Measure(NamedTuple):
-    """Weights of the rows of a sample, which sum to one.
-
-    Attributes
-    ----------
-    weights, others : float or ndarray of shape (n_samples,)
-        Weight of each row, and the sum of all other weights. Equal weights are one
-        number.
-    squares, pairs : float
-        Sum of the squared weights, and of all weights of pairs of different rows.
-    """
-
-    weights: Any
-    others: Any
-    squares: float
-    pairs: float
-
-    @classmethod
-    def of(cls, n: int, weights: np.ndarray | None = None) -> Measure:
-        """Return equal weights of n rows, or weights of any sum."""
-        if weights is None:
-            return cls(1 / n, 1 - 1 / n, 1 / n, 1 - 1 / n)
-        w = weights / weights.sum()
-        others = other_weights(w)
-        return cls(w, others, float(w @ w), float(w @ others))
-
-    def at(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights of some rows, and the sums of all other weights."""
-        n = rows.stop - rows.start
-        if np.ndim(self.weights):
-            return self.weights[rows], self.others[rows]
-        return np.full(n, self.weights), np.full(n, self.others)
-
-
 class Means(NamedTuple):
-    """Weighted means of the features of a sample.
+    """Weighted sums over the rows of a sample.
 
     Attributes
     ----------
     features : list of ndarray of shape (n_components,)
-        For each kernel, the mean of the features.
+        For each kernel, the sum of the features.
     diagonals : ndarray of shape (n_kernels,)
         For each kernel, the sum of k(x, x) with squared weights.
     """
@@ -85,62 +58,29 @@ class Means(NamedTuple):
 
 
 class KeptMeans(NamedTuple):
-    """Means of n rows of equal weight, for comparisons with other samples.
+    """Sums over n rows of weight one, for comparisons with other samples.
 
     Attributes
     ----------
+    maps : FeatureMaps
+        Features of the kernels.
     n : int
         Number of rows.
-    means : Means
-        Means.
-    moments : list of ndarray or None
-        For each kernel, the sum of the products of two features, less their means. If
-        k(x, x) is not 1, it stands after the features. None if they are not kept.
+    sums : Means
+        Sums.
+    roots : ndarray of shape (n_kernels, n_components + 1, n_roots) or None
+        For each kernel, columns whose products with themselves add up to the mean
+        products of the features, less their means. The last feature is k(x, x). None
+        if they are not kept.
     """
 
+    maps: FeatureMaps
     n: int
-    means: Means
-    moments: list[np.ndarray] | None
-
-    def without(self, other: Means, n: int) -> Means:
-        """Return the means without n of the rows, whose means are given."""
-        m, left = self.n, self.n - n
-        features = [
-            (m * x - n * y) / left
-            for x, y in zip(self.means.features, other.features, strict=True)
-        ]
-        diagonals = m**2 * self.means.diagonals - n**2 * other.diagonals
-        return Means(features, diagonals / left**2)
+    sums: Means
+    roots: np.ndarray | None
 
 
-class Lines(NamedTuple):
-    """For each kernel, the row means within a sample less those over another sample.
-
-    With the means a and b of both samples, the value of a row with features f is
-    a . f / c - b . f. The U-statistic also subtracts w k(x, x) / c, with the weight w
-    of the row and the sum c of all other weights; else c = 1. All values are less some
-    `offsets` near their means, and in units in which squares do not overflow.
-
-    Attributes
-    ----------
-    sample : int
-        Sample whose rows have these weights.
-    own : list of ndarray
-        The vectors a, or a / c - b if c is the same for all rows.
-    other : list of ndarray or None
-        The vectors b, if there are some and c is not the same for all rows.
-    offsets, units : ndarray of shape (n_kernels,)
-        Offsets in these units, and the units.
-    """
-
-    sample: int
-    own: list[np.ndarray]
-    other: list[np.ndarray] | None
-    offsets: np.ndarray
-    units: np.ndarray
-
-
-class FeatureGram:
+class FeatureGram(Gram):
     """The matrices F F' of all kernels on the stacked rows of samples.
 
     Parameters
@@ -150,16 +90,13 @@ class FeatureGram:
     blocks : Blocks
         Rows of the samples.
     weights : sequence of {ndarray or None}, default=()
-        Positive weights of the rows of each sample, None for equal weights.
+        Weights of the rows of the first samples, None for equal weights.
     kept : KeptMeans or None, default=None
-        Sums over the first sample, if they are kept.
-    held_out : bool, default=False
-        Whether the rows of the second sample are rows of the first, and are compared
-        with its other rows. Needs `kept`.
+        Sums over the first sample, if they are kept. Rows that are held out need them.
     seed : int or None, default=None
-        Seed of random groups of rows.
+        Seed of random groups of rows. None has groups of consecutive rows.
     n_examples : int, default=0
-        About this many rows give the sums over rows, and of squares, of `group_sums`.
+        About this many rows give the sums over rows, and of squares, of random groups.
     """
 
     dtype = np.dtype(np.float64)
@@ -171,48 +108,82 @@ class FeatureGram:
         weights: Any = (),
         *,
         kept: KeptMeans | None = None,
-        held_out: bool = False,
         seed: int | None = None,
         n_examples: int = 0,
     ):
         self.maps, self.blocks, self.run = maps, blocks, blocks.run
-        self.n_kernels = maps.n_kernels
-        self.kept, self.held_out = kept, held_out
+        self.n_kernels, self.n_features = maps.n_kernels, blocks.n_features
+        self.weights, self.kept = weights, kept
         self.seed, self.n_examples = seed, n_examples
         self.starts = np.cumsum([0, *blocks.sizes]).tolist()
-        self.sizes, self.n = list(blocks.sizes), self.starts[-1]
-        if held_out:
-            self.sizes[0] -= self.sizes[1]
-        weights = [*weights, *[None] * (len(self.sizes) - len(weights))]
-        self.measures = [*map(Measure.of, self.sizes, weights)]
+        self.sizes, self.n = tuple(blocks.sizes), self.starts[-1]
 
-    def _weights(self, piece: Piece, sample: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights of a piece, as of rows of a sample."""
-        start = self.starts[piece.sample]
-        return self.measures[sample].at(
-            slice(piece.rows.start - start, piece.rows.stop - start)
-        )
+    def features(self, rows: Index) -> list[np.ndarray]:
+        """Return the features of a few rows for each kernel."""
+        index, maps = as_indices(rows), self.maps
+        shapes = map(maps.shape, range(self.n_kernels))
+        found = [np.zeros((len(index), *shape)) for shape in shapes]
+        for strip, k, F in maps.strips(self.blocks.take(index), index):
+            out = found[k][strip]
+            F = F.toarray() if issparse(F) else F
+            maps.accumulate_groups(k, F, csr_array(np.eye(len(out))), out)
+        return [maps.finish(k, sums) for k, sums in enumerate(found)]
 
-    def means(self, n_samples: int) -> list[Means]:
-        """Return the means of the first samples, in one pass over their rows."""
-        K, first = self.n_kernels, 0 if self.kept is None else 1
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the tiles of F F'."""
+        left = self.features(rows)
+        right = left if cols is rows else self.features(cols)
+        for k, (F, G) in enumerate(zip(left, right, strict=True)):
+            yield k, np.matmul(F, G.T, out=place(out, k))
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values of pairs."""
+        both = zip(self.features(rows), self.features(cols), strict=True)
+        return np.array([aligned_products(F, G) for F, G in both])
+
+    def sums(
+        self, weights: np.ndarray | None = None, *, diagonal: bool = True
+    ) -> np.ndarray:
+        """Return the row sums, in two passes over the rows."""
+        parts = () if weights is None else np.split(weights, self.starts[1:-1])
+        every = FeatureGram(self.maps, self.blocks, parts)
+        [(_, _, found)] = every.fold(Fold(_over_all, add_lists, diagonal))
+        return np.concatenate([*chain.from_iterable(found)], axis=1)
+
+    @cached_property
+    def means(self) -> list[Means]:
+        """The sums over each sample with weights, in one pass over their rows."""
+        K, kept, n_samples = self.n_kernels, self.kept, len(self.measures)
         found: list[Any] = [([0.0] * K, np.zeros(K)) for _ in range(n_samples)]
+        samples = range(0 if kept is None else 1, n_samples)
         work = self.blocks.task(FeatureGram._sums, self)
-        for i, part in self.blocks.each(work, samples=range(first, n_samples)):
-            found[i] = add(found[i], part)
-        means = [
-            Means([self.maps.finish(k, S) for k, S in enumerate(sums)], diagonals)
-            for sums, diagonals in found
+        quiet = np.errstate(all="ignore")
+        with progress("kernel sums", 1, self.run.verbose) as line, quiet:
+            for i, part in self.blocks.each(work, samples=samples):
+                found[i] = add(found[i], part)
+            line.advance()
+        sums = [
+            Means([self.maps.finish(k, S) for k, S in enumerate(own)], diagonals)
+            for own, diagonals in found
         ]
-        if self.kept is not None:
-            means[0] = self.kept.means
-            if self.held_out:
-                means[0] = self.kept.without(means[1], self.sizes[1])
-        return means
+        if kept is not None:
+            sums[0] = kept.sums
+            if self.held_out is not None:
+                both = zip(kept.sums.features, sums[1].features, strict=True)
+                left = kept.sums.diagonals - sums[1].diagonals
+                sums[0] = Means([x - y for x, y in both], left)
+        return sums
+
+    def _measure(self, piece: Piece) -> Measure:
+        """Return the weights of a piece."""
+        start = self.starts[piece.sample]
+        rows = slice(piece.rows.start - start, piece.rows.stop - start)
+        return self.measures[piece.sample].at(rows)
 
     def _sums(self, given: PieceRows) -> tuple[list[Any], np.ndarray]:
         """Return weighted sums of features over a piece, and of k(x, x)."""
-        maps, w = self.maps, self._weights(given.piece, given.piece.sample)[0]
+        maps = self.maps
+        w = np.full(given.piece.n_rows, self._measure(given.piece).weights)
         sums: list[Any] = [0.0] * maps.n_kernels
         diagonals, squares = np.zeros(maps.n_kernels), np.square(w)
         for strip, k, F in maps.strips(given.block, given.positions):
@@ -220,67 +191,146 @@ class FeatureGram:
             diagonals[k] += (squares[strip] * maps.squares(k, F)).sum()
         return sums, diagonals
 
-    def statistics(
-        self, n_samples: int, *, unbiased: bool, scales: bool = True
-    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, np.ndarray]:
+    def fold(self, how: Fold) -> Iterator[Folded]:
+        """Yield what a fold makes of inner products with sums of features.
+
+        Takes one pass over the rows for these sums, and one for the products.
+        """
+        n_samples, n_all, kept = len(self.measures), len(self.sizes), self.kept
+        samples = range(n_samples) if n_samples == n_all else range(n_samples, n_all)
+        found: dict[int, Any] = {}
+        quiet = np.errstate(all="ignore")
+        with progress("kernel sums", 2, self.run.verbose) as passes, quiet:
+            lines = {i: self._lines(i, how) for i in samples}
+            passes.advance()
+            if kept is not None and kept.roots is not None and 0 in samples:
+                found[0] = how.step(self._kept_rows(kept, lines[0], how))
+            # Rows that are held out are in the first sample with weights below zero.
+            rest = [i for i in samples if i not in found]
+            for held_out, some in (False, rest), (True, [1]):
+                if held_out and self.held_out is None:
+                    continue
+                args = self, lines, how, held_out
+                work = self.blocks.task(FeatureGram._fold_piece, *args, merge=how.merge)
+                for i, part in self.blocks.each(work, samples=some):
+                    i = 0 if held_out else i
+                    found[i] = how.merge(found[i], part) if i in found else part
+            passes.advance()
+        yield list(range(self.n_kernels)), self.dtype, [found[i] for i in samples]
+
+    def _lines(self, sample: int, how: Fold) -> list[Any]:
+        """Return the lines whose products with features are sums over each sample.
+
+        If `shifted`, sums within the sample of the rows are zero, or only the products
+        with its mean that the last line gives if k(x, x) is left out.
+        """
+        sums: list[Any] = [own.features for own in self.means]
+        if how.shifted and len(sums) == 2:
+            own = sample % 2
+            x, y, p, q = sums[own], sums[1 - own], *self.measures
+            p, q = (p, q) if own == 0 else (q, p)
+            varies = not how.diagonal and np.ndim(p.weights)
+            share = q.total / (p.total if how.diagonal or varies else p.others)
+            sums[1 - own] = [b - share * a for a, b in zip(x, y, strict=True)]
+            sums[own] = None
+            if varies:
+                sums.append([a / p.total for a in x])
+        return [None if own is None else self.maps.lines(own) for own in sums]
+
+    def _fold_piece(
+        self, every: Any, how: Fold, held_out: bool, given: PieceRows
+    ) -> Any:
+        """Return what a fold makes of the rows of a piece."""
+        maps, K, found = self.maps, self.n_kernels, []
+        sample = 0 if held_out else given.piece.sample
+        lines, measure = every[sample], None
+        if sample < len(self.measures):
+            measure = self.measures[0] if held_out else self._measure(given.piece)
+        strips = maps.strips(given.block, given.positions)
+        for i, (strip, k, F) in enumerate(strips):
+            if i % K == 0:
+                products = np.zeros((len(lines) + 1, K, strip.stop - strip.start))
+            for own, line in zip(products[:-1], lines, strict=True):
+                if line is not None:
+                    own[k] = maps.project(k, F, line[k])
+            products[-1, k] = maps.squares(k, F)
+            if i % K == K - 1:
+                of_strip = None if measure is None else measure.at(strip)
+                part = self._row_sums(sample, products, of_strip, how)
+                if held_out:
+                    part = part.with_weights(-1.0)
+                found.append(how.step(part))
+        return reduce(how.merge, found)
+
+    def _row_sums(
+        self, sample: int, products: Any, measure: Measure | None, how: Fold
+    ) -> RowSums:
+        """Return sums over samples, from products with lines, and k(x, x)."""
+        n_samples = len(self.measures)
+        sums, squares = products[:n_samples], products[-1]
+        if measure is not None and not how.diagonal:
+            shift = products[n_samples:-1].sum(axis=0)
+            sums[sample] -= measure.weights * (squares - shift)
+        return RowSums(sample, list(sums), measure)
+
+    def _kept_rows(self, kept: KeptMeans, lines: list[Any], how: Fold) -> RowSums:
+        """Return the sums of few rows with the moments of the first sample.
+
+        A row mean +- sqrt(r) L_i for each of r roots L_i has the weight n / (2 r).
+        """
+        assert kept.roots is not None
+        n, (K, size, r) = kept.n, kept.roots.shape
+        every, means = np.zeros((K, len(lines) + 1, size)), np.zeros((K, size, 1))
+        for k, total in enumerate(kept.sums.features):
+            means[k, : len(total), 0] = total / n
+            for own, line in zip(every[k], lines, strict=False):
+                own[: len(total)] = 0.0 if line is None else line[k]
+        every[:, -1, -1], means[:, -1, 0] = 1.0, kept.sums.diagonals / n
+        means, steps = every @ means, (np.sqrt(r) * every) @ kept.roots
+        rows = np.concatenate((means + steps, means - steps), axis=2).swapaxes(0, 1)
+        found = self._row_sums(0, rows, self.measures[0], how)
+        return found.with_weights(n / (2 * r))
+
+    def from_means(
+        self, *, unbiased: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute the complete statistics of one sample, or of two samples.
 
         With the weighted means x and y of the features, the V-statistic is |x|^2, or
-        |x - y|^2. The U-statistic leaves out pairs of a row with itself. Standard
-        deviations take a second pass over the rows: they belong to inner products with
-        vectors that depend on x and y, and one pass would need all products of two
-        features.
-
-        Parameters
-        ----------
-        n_samples : {1, 2}
-            The other samples do not enter.
-        unbiased : bool
-            U-statistic or V-statistic.
-        scales : bool, default=True
-            Whether standard deviations are needed.
+        |x - y|^2. The U-statistic leaves out pairs of a row with itself.
 
         Returns
         -------
-        values : ndarray of shape (n_kernels,)
-            Statistics.
-        deviations : ndarray of shape (n_samples, n_kernels), or None
-            Standard deviations of the row means within each sample, less the row means
-            over the other sample.
-        sizes : ndarray of shape (n_kernels,)
-            Largest mean that enters a statistic.
-        errors : ndarray of shape (n_kernels,)
-            Standard errors from the draw of random features.
+        values, sizes, errors : ndarray of shape (n_kernels,)
+            Statistics, the largest mean that enters each, and the standard errors from
+            the draw of random features.
         """
-        maps, measures = self.maps, self.measures[:n_samples]
+        maps, measures = self.maps, self.measures
         if unbiased and max(p.squares / p.pairs for p in measures) > MOST_CANCELLATION:
             raise ValueError(
                 "sample_weight has almost all weight in one row, so the U-statistic "
                 "from random features has too few digits. Use n_components=None, "
                 "design='v' or other weights."
             )
-        values, errors, sizes = np.zeros((3, maps.n_kernels))
-        deviations = None
-        quiet = np.errstate(all="ignore")
-        with progress("kernel sums", 1 + scales, self.run.verbose) as passes, quiet:
-            means = self.means(n_samples)
-            passes.advance()
+        values, sizes, errors = np.zeros((3, maps.n_kernels))
+        with np.errstate(all="ignore"):
             for k in range(maps.n_kernels):
-                x, y = means[0].features[k], means[-1].features[k]
+                means = [
+                    own.features[k] / p.total
+                    for own, p in zip(self.means, measures, strict=True)
+                ]
                 # A difference of means loses fewer digits than one of sums over pairs.
-                terms = np.square(x - y if n_samples > 1 else x)
-                for own, p in zip(means, measures, strict=True):
-                    diagonal, share = own.diagonals[k], unbiased * p.squares / p.pairs
-                    sizes[k] = max(sizes[k], diagonal / p.squares * (1 + share))
+                terms = np.square(means[0] - means[1] if len(means) > 1 else means[0])
+                for own, x, p in zip(self.means, means, measures, strict=True):
+                    size = own.diagonals[k] / p.squares
                     if unbiased:
-                        within = np.square(own.features[k]) * p.squares
-                        within -= maps.spread(k, diagonal, p.squares)
-                        terms += within / p.pairs
+                        share = p.squares / p.pairs
+                        terms += np.square(x) * share
+                        terms -= maps.spread(k, own.diagonals[k], p.squares) / p.pairs
+                        size *= 1 + share
+                    sizes[k] = max(sizes[k], size)
                 values[k], errors[k] = terms.sum(), self._error(k, terms)
-            if scales:
-                deviations = self._deviations(means, sizes, unbiased)
-                passes.advance()
-        return values, deviations, sizes, errors
+        return values, sizes, errors
 
     def _error(self, k: int, terms: np.ndarray) -> float:
         """Return the standard error of a statistic from its random frequencies.
@@ -296,144 +346,51 @@ class FeatureGram:
             variance += n * np.var(parts, ddof=1) if n > 1 else np.inf
         return float(np.sqrt(variance))
 
-    def _deviations(
-        self, means: list[Means], sizes: np.ndarray, unbiased: bool
-    ) -> np.ndarray:
-        """Return the standard deviations of the row means of each sample."""
-        units = np.where(np.isfinite(sizes) & (sizes > 0), sizes, 1.0)
-        lines = []
-        for i, (own, p) in enumerate(zip(means, self.measures, strict=False)):
-            a = [x / unit for x, unit in zip(own.features, units, strict=True)]
-            offsets = np.array([x @ y for x, y in zip(a, own.features, strict=True)])
-            if unbiased:
-                offsets = (offsets - own.diagonals / units) / p.pairs
-            b = None
-            if len(means) > 1:
-                other = means[1 - i].features
-                offsets -= [x @ y for x, y in zip(a, other, strict=True)]
-                b = [y / unit for y, unit in zip(other, units, strict=True)]
-            if not (unbiased and np.ndim(p.others)):
-                a = [x / p.others if unbiased else x for x in a]
-                a = a if b is None else [x - y for x, y in zip(a, b, strict=True)]
-                b = None
-            b = b and self.maps.lines(b)
-            lines.append(Lines(i, self.maps.lines(a), b, offsets, units))
-        found = np.zeros((len(means), 2, self.n_kernels))
-        first = 0
-        if self.kept is not None and self.kept.moments is not None:
-            found[0], first = self._kept_moments(self.kept, lines[0], unbiased), 1
-        work = self.blocks.task(FeatureGram._moments, self, lines, unbiased)
-        for i, part in self.blocks.each(work, samples=range(first, len(means))):
-            found[i] += part
-        if self.held_out:
-            # The first sample holds the rows of the second.
-            work = self.blocks.task(FeatureGram._moments, self, lines[:1] * 2, unbiased)
-            for _, part in self.blocks.each(work, samples=(1,)):
-                found[0] -= part
-        return units * np.sqrt(np.maximum(found[:, 1] - found[:, 0] ** 2, 0))
-
-    def _moments(
-        self, lines: list[Lines], unbiased: bool, given: PieceRows
-    ) -> np.ndarray:
-        """Return weighted sums of the values of lines over a piece, and of squares."""
-        maps, is_single = self.maps, len(lines) == 1
-        sample, own, other, offsets, units = lines[given.piece.sample]
-        weights, others = self._weights(given.piece, sample)
-        varies = unbiased and np.ndim(self.measures[sample].others)
-        masses = weights
-        if varies and is_single:
-            # Rows of one sample count as the pairs that they are in.
-            masses = weights * others / self.measures[sample].pairs
-        shares = weights / others if unbiased else weights
-        found = np.zeros((2, maps.n_kernels))
-        for strip, k, F in maps.strips(given.block, given.positions):
-            values = maps.project(k, F, own[k])
-            if varies:
-                values /= others[strip]
-            if other is not None:
-                values -= maps.project(k, F, other[k])
-            if unbiased:
-                values -= shares[strip] * (maps.squares(k, F) / units[k])
-            values -= offsets[k]
-            weighted = masses[strip] * values
-            found[0, k] += weighted.sum()
-            found[1, k] += weighted @ values
-        return found
-
-    def _kept_moments(
-        self, kept: KeptMeans, lines: Lines, unbiased: bool
-    ) -> np.ndarray:
-        """Return the sums of `_moments` over the first sample, from kept moments."""
-        assert kept.moments is not None
-        n, p, found = kept.n, self.measures[0], np.zeros((2, self.n_kernels))
-        for k, (v, C) in enumerate(zip(lines.own, kept.moments, strict=True)):
-            share = p.weights / p.others / lines.units[k] if unbiased else 0.0
-            mean = kept.means.features[k] @ v - share * n * kept.means.diagonals[k]
-            mean -= lines.offsets[k]
-            if not self.maps.has_unit_norm(k):
-                v = np.append(v, -share)
-            found[:, k] = n * mean, max(v @ C @ v, 0) + n * mean**2
-        return p.weights * found
-
-    def keep(self, sample: Any, *, scales: bool) -> KeptMeans:
+    def keep(self, sample: Any, *, scales: bool) -> KeptMeans | None:
         """Sum features over the only sample, and their products, in one pass.
 
-        No kernel is on labels. Products of features are summed if `scales` will be
-        needed, unless there are too many.
+        Products of features are summed if `scales` will be needed, unless there are too
+        many. None if the sample has labels, which need other rows, or weights.
         """
-        maps, n = self.maps, self.sizes[0]
-        n_products = sum(float(maps.size(k)) ** 2 for k in range(maps.n_kernels))
-        if not scales or n_products > MOST_PRODUCTS:
-            return KeptMeans(n, self.means(1)[0], None)
+        maps, n, K = self.maps, self.n, self.n_kernels
+        if maps.has_labels or self.stacked_weights is not None:
+            return None
+        size = max(map(maps.size, range(K))) + 1
+        if not scales or float(size) ** 2 * K > MOST_PRODUCTS:
+            return KeptMeans(maps, n, self.means[0], None)
         some = as_block(spread_rows(sample))
         # Differences from vectors near the means lose no digits of features far from
         # zero.
-        centres: list[Any] = [0.0] * maps.n_kernels
+        centres: list[Any] = [0.0] * K
         for k, F in maps.evaluate(some, np.arange(some.shape[0])):
             centres[k] = _extended(maps, k, F).mean(axis=0)
         totals = self.blocks.sum(self.blocks.task(_products_of, maps, centres))
-        features, diagonals, moments = [], np.full(maps.n_kernels, 1 / n), []
+        features, diagonals = [], np.full(K, float(n))
+        roots = np.zeros((K, size, size))
         for k, (S, C) in enumerate(zip(*totals, strict=True)):
-            moments.append(C - np.outer(S, S / n))
-            mean = S / n + centres[k]
+            own = np.arange(maps.size(k))
+            total = S + n * centres[k]
+            features.append(total[own])
             if not maps.has_unit_norm(k):
-                mean, diagonals[k] = mean[:-1], mean[-1] / n
-            features.append(mean)
-        return KeptMeans(n, Means(features, diagonals), moments)
-
-    def dense(
-        self, rows: np.ndarray, cols: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the matrix of each kernel on a few rows, which are the columns, too."""
-        block, maps = self.blocks.take(rows), self.maps
-        shapes = map(maps.shape, range(self.n_kernels))
-        found = [np.zeros((len(rows), *shape)) for shape in shapes]
-        for strip, k, F in maps.strips(block, rows):
-            out = found[k][strip]
-            maps.accumulate_groups(k, F, csr_array(np.eye(len(out))), out)
-        for k, sums in enumerate(found):
-            F = maps.finish(k, sums)
-            yield k, F @ F.T
-
-    def values(self, vectors: list[np.ndarray], sample: int) -> np.ndarray:
-        """Return the mean over kernels of f(x) . v for every row x of a sample."""
-        work = self.blocks.task(
-            _values_of, self.maps, self.maps.lines(vectors), merge=_join
-        )
-        parts = [part for _, part in self.blocks.each(work, samples=(sample,))]
-        return np.concatenate(parts) / self.n_kernels
+                diagonals[k], own = total[-1], np.append(own, -1)
+            factor, pivots, rank, _ = dpstrf(C / n - np.outer(S / n, S / n), tol=0.0)
+            roots[k, own[pivots - 1], :rank] = np.triu(factor)[:rank].T
+        return KeptMeans(maps, n, Means(features, diagonals), roots)
 
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Sum the matrices over pairs of groups of rows, in one pass.
 
-        The rows of each sample are divided into groups at random. The groups have the
-        sizes of groups of consecutive rows, from bounds[g] to bounds[g + 1].
+        If there is a seed, the rows of each sample are divided into groups at random.
+        The groups have the sizes of groups of consecutive rows, from bounds[g] to
+        bounds[g + 1].
 
         The sums of rows, and of squares, are estimated from about `n_examples` rows, or
         from all rows if there are fewer. Each group has its share of these rows, so
         permutations of groups do not change the sums. The diagonal is summed over each
         group.
         """
+        if self.seed is None:
+            return super().group_sums(bounds)
         K, sizes = self.n_kernels, np.diff(bounds)
         G, n = len(sizes), int(bounds[-1])
         check_group_memory(K, G)
@@ -464,17 +421,8 @@ class FeatureGram:
         return GroupSums(groups, rows, squares, diagonals)
 
 
-def _values_of(
-    maps: FeatureMaps, lines: list[np.ndarray], given: PieceRows
-) -> np.ndarray:
-    values = np.zeros(len(given.positions))
-    for strip, k, F in maps.strips(given.block, given.positions):
-        values[strip] += maps.project(k, F, lines[k])
-    return values
-
-
-def _join(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return np.concatenate((first, second))
+def _over_all(part: RowSums) -> list[np.ndarray]:
+    return [np.sum(part.sums, axis=0)]
 
 
 def _products_of(
@@ -518,33 +466,23 @@ def _groups_of(
     for strip, k, F in maps.strips(_at(given.block, order), given.positions[order]):
         if strip is not last:
             own, last = groups[strip], strip
-            first, n = int(own[0]), int(own[-1] - own[0]) + 1
-            entries = np.ones(len(own)), (own - first, np.arange(len(own)))
-            ones = csr_array(entries, shape=(n, len(own)))
+            some = slice(int(own[0]), int(own[-1]) + 1)
+            entries = np.ones(len(own)), (own, np.arange(len(own)))
+            ones = csr_array(entries, shape=(G, len(own)))
+            of_some = ones[some]
         if issparse(F):
-            # Rows of zeros for the other groups.
-            part = _placed(ones @ F, first, G)
-            sums[k] = part if sums[k] is None else sums[k] + part
+            sums[k] = ones @ F if sums[k] is None else sums[k] + ones @ F
         else:
             if sums[k] is None:
                 sums[k] = np.zeros((G, *maps.shape(k)))
-            maps.accumulate_groups(k, F, ones, sums[k][first : first + n])
-        norms = maps.squares(k, F) * np.ones(len(own))
-        diagonals[k, first : first + n] += np.bincount(own - first, norms, n)
+            maps.accumulate_groups(k, F, of_some, sums[k][some])
+        diagonals[k] += ones @ (maps.squares(k, F) * np.ones(len(own)))
     return sums, diagonals, examples
 
 
 def _at(block: Any, rows: np.ndarray) -> Any:
     """Return some rows of a block, or of each of several blocks."""
     return tuple(b[rows] for b in block) if isinstance(block, tuple) else block[rows]
-
-
-def _placed(part: Any, first: int, n_rows: int) -> Any:
-    """Return a sparse matrix with rows of zeros before and after its rows."""
-    before = np.zeros(first, dtype=part.indptr.dtype)
-    after = np.full(n_rows - first - part.shape[0], part.nnz, dtype=part.indptr.dtype)
-    indptr = np.concatenate((before, part.indptr, after))
-    return csr_array((part.data, part.indices, indptr), shape=(n_rows, part.shape[1]))
 
 
 def _merge_groups(first: Any, second: Any) -> Any:

@@ -9,7 +9,7 @@ values, so it is evaluated like any other kernel.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from math import sqrt
 from numbers import Real
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data.arrays import encode_labels, read_only
+from skdiscrepancy._data.arrays import SparseRows, encode_labels, read_only
 from skdiscrepancy._data.distances import (
     Codes,
     Distances,
@@ -28,7 +28,10 @@ from skdiscrepancy._data.distances import (
     block_distances,
     cross_products,
 )
-from skdiscrepancy._gram.feature_maps import have_features
+from skdiscrepancy._gram.feature_maps import FeatureMaps, have_features
+from skdiscrepancy._gram.features import FeatureGram
+from skdiscrepancy._gram.pieces import blocks_of
+from skdiscrepancy._gram.row_sums import Fold, Folded
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     Features,
@@ -46,6 +49,7 @@ from skdiscrepancy._gram.tiles import (
     check_group_memory,
     places,
 )
+from skdiscrepancy._gram.two_sample_sums import KeptSums, fold_both, keep_sums
 from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile
 from skdiscrepancy._loops.tile_loops import decay_values
 from skdiscrepancy.kernels._base import (
@@ -267,7 +271,15 @@ class KernelGram(Gram):
         Numbers of rows of the samples that are stacked.
     run : Run
         Threads and progress of the sums.
+
+    Attributes
+    ----------
+    kept : KeptSums or None
+        Sums within the first sample, with the same weights. Sums that are not kept are
+        computed.
     """
+
+    kept: KeptSums | None = None
 
     def __init__(
         self,
@@ -299,7 +311,9 @@ class KernelGram(Gram):
     def select(self, kernels: list[int]) -> KernelGram:
         """Return the Gram of some of the kernels."""
         some = [self.kernels[k] for k in kernels]
-        return KernelGram(some, self.readings, self.sizes, self.run)
+        part = KernelGram(some, self.readings, self.sizes, self.run)
+        part.weights, part.held_out = self.weights, self.held_out
+        return part
 
     def has_features(self) -> bool:
         """Tell whether random features can replace the kernels."""
@@ -334,14 +348,6 @@ class KernelGram(Gram):
         return any(getattr(kernel, "balanced", False) for kernel in self.kernels)
 
     @property
-    def kinds(self) -> list[tuple[np.dtype, bool]]:
-        """Type of the rows in each reading, and whether they are sparse."""
-        return [
-            (reading.dtype, bool(getattr(getattr(reading, "rows", None), "sparse", 0)))
-            for reading in self.readings.values()
-        ]
-
-    @property
     def labels(self) -> Codes | None:
         """The labels of the rows if all kernels are label kernels, else None."""
         [reading, *others] = [self.readings[key] for key in self.groups]
@@ -359,6 +365,10 @@ class KernelGram(Gram):
             for k, kernel in enumerate(self.kernels)
             if isinstance(kernel, RowKernel) and kernel.features(row) is not None
         ]
+
+    def keep(self, sample: Any, *, scales: bool) -> KeptSums | None:
+        """Return the sums within the only sample, None if they need other rows too."""
+        return None if self.depends_on_all_rows else keep_sums(self, *self.weights)
 
     def ways(self, sums: str = "rows", n_groups: int = 0) -> Ways:
         """Decide how each kernel is summed over rows, groups or in products."""
@@ -396,6 +406,11 @@ class KernelGram(Gram):
             for k, part in zip(leaves, run_all(leaves, work, self.run), strict=True):
                 sums[k] = part
         return sums
+
+    def fold(self, how: Fold) -> Iterator[Folded]:
+        """Yield what a fold makes of row sums, of two samples by the faster ways."""
+        both = len(self.measures) == len(self.sizes) == 2
+        return fold_both(self.ways(), how) if both else super().fold(how)
 
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Sum over pairs of groups, in sorted order where it is faster."""
@@ -461,12 +476,42 @@ def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
 
 
 def gram(
-    kernels: list[KernelLike], *samples: Any, reference: bool = False, run: Run = QUIET
-) -> KernelGram:
+    kernels: list[KernelLike],
+    *samples: Any,
+    weights: Sequence[np.ndarray | None] = (),
+    n_components: int | None = None,
+    seed: int = 0,
+    reference: bool = False,
+    kept: Any = None,
+    run: Run = QUIET,
+) -> Any:
     """Return the Gram of a collection on the stacked rows of one or more samples.
 
-    If `reference`, the first sample alone gives the centre of the rows.
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Each with one number as bandwidth.
+    *samples : ndarray, SparseRows or LazyRows of shape (n_samples, n_features)
+        Samples. Rows that are read by blocks need features.
+    weights : sequence of {ndarray or None}, default=()
+        Weights of the rows of the first samples, None for equal weights.
+    n_components : int or None, default=None
+        Number of random features. None uses exact kernels.
+    seed : int, default=0
+        Seed of random features.
+    reference : bool, default=False
+        Whether the first sample alone gives the centre of the rows.
+    kept : KeptSums, KeptMeans or None, default=None
+        Sums within the first sample, if they are kept.
+    run : Run, default=QUIET
+        Threads and progress.
     """
+    if n_components is not None:
+        # Sparse rows are not centred, so they are compared with sparse rows.
+        if kept and len({isinstance(sample, SparseRows) for sample in samples}) > 1:
+            kept = None
+        maps = kept.maps if kept else FeatureMaps(kernels, n_components, seed, *samples)
+        return FeatureGram(maps, blocks_of(*samples, run=run), weights, kept=kept)
     readings: dict[Hashable, Reading] = {}
     centred: Rows | None = None
     for key in dict.fromkeys(map(reading_key, kernels)):
@@ -481,7 +526,9 @@ def gram(
             readings[key] = DistanceReading(centred, float(key))
         else:
             readings[key] = DistanceReading(Rows(*samples, centred=False), key)
-    return KernelGram(kernels, readings, tuple(map(len, samples)), run)
+    found = KernelGram(kernels, readings, tuple(map(len, samples)), run)
+    found.weights, found.kept = weights, kept
+    return found
 
 
 # Sums in sorted order are faster if groups have at least this many rows.
@@ -495,13 +542,6 @@ class Ways(NamedTuple):
     profiles: dict[int, Profile | DistanceProfile]
     with_features: list[int]
     others: list[int]
-
-    @classmethod
-    def of(cls, gram: Gram) -> Ways:
-        """Return how row sums are computed, over tiles unless the kernels are known."""
-        if isinstance(gram, KernelGram):
-            return gram.ways()
-        return cls(gram, {}, [], list(range(gram.n_kernels)))
 
     @property
     def tiles(self) -> Gram:
@@ -576,17 +616,19 @@ class SteinGram(Gram):
     def __init__(
         self,
         kernels: list[KernelLike],
-        X: np.ndarray,
-        gradients: np.ndarray,
+        samples: Sequence[np.ndarray],
+        gradients: Sequence[np.ndarray],
         run: Run = QUIET,
     ):
         self.kernels, self.run = kernels, run
-        self.rows = Rows(X).check_range()
+        self.rows = Rows(*samples).check_range()
         self.dtype = self.rows.dtype
         check_squares(kernels, self.dtype)
-        self.gradients = Rows(gradients.astype(self.dtype, copy=False), centred=False)
-        self.n, self.n_kernels = len(X), len(kernels)
-        self.n_features = 2 * X.shape[1]
+        of_rows = [G.astype(self.dtype, copy=False) for G in gradients]
+        self.gradients = Rows(*of_rows, centred=False)
+        self.sizes = tuple(map(len, samples))
+        self.n, self.n_kernels = sum(self.sizes), len(kernels)
+        self.n_features = 2 * self.rows.n_features
         self.known = {
             k: (kind, kernel.bandwidth)
             for k, kernel in enumerate(kernels)

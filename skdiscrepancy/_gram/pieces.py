@@ -34,10 +34,6 @@ PIECE_ROWS = 2**14
 PIECE_NUMBERS = 2**21
 
 
-class UnreadError(Exception):
-    """Single rows were asked for that are read by blocks."""
-
-
 class Piece(NamedTuple):
     """Some rows of one sample.
 
@@ -137,12 +133,9 @@ class Blocks(ABC):
     def read(self, piece: Piece) -> Any:
         """Return the rows of a piece: an array, a sparse matrix, or several of them."""
 
+    @abstractmethod
     def take(self, index: Any) -> Any:
-        """Return some rows, if they are in memory."""
-        raise UnreadError(
-            "A sample that is read by blocks has no standard error, which needs single "
-            "rows. If the rows fit into memory, pass an array."
-        )
+        """Return some rows, in any order."""
 
     def task(
         self,
@@ -294,6 +287,13 @@ class LazyBlocks(Blocks):
         """Return the rows of a piece that was sent to this worker."""
         return piece.block if self.view is None else self.view(piece.block)
 
+    def take(self, index: np.ndarray) -> Any:
+        """Return some rows, in one pass over all."""
+        every = LazyBlocks(*self.samples, run=self.run)
+        chosen, places = np.unique(index, return_inverse=True)
+        rows = every.sum(every.task(_chosen, chosen, merge=_joined))[places]
+        return rows if self.view is None else self.view(rows)
+
     def _run(
         self, work: PieceTask, tasks: Iterable[tuple[Piece, Any]]
     ) -> Generator[tuple[Piece, Any], None, None]:
@@ -327,6 +327,17 @@ class LazyBlocks(Blocks):
                         work.is_large,
                     )
                     yield here[0][0], total
+
+
+def _chosen(index: np.ndarray, given: PieceRows) -> np.ndarray:
+    """Return the rows of a piece that are among some sorted rows."""
+    start, stop = given.piece.rows.start, given.piece.rows.stop
+    first, last = np.searchsorted(index, (start, stop))
+    return given.block[index[first:last] - start]
+
+
+def _joined(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return np.concatenate((first, second))
 
 
 def _on_piece(work: PieceTask, block: np.ndarray, task: tuple[Piece, Any]) -> Any:

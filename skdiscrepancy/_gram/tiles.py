@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import reduce
-from itertools import chain
+from functools import cached_property, reduce
+from itertools import chain, pairwise, zip_longest
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,6 +22,14 @@ from joblib import effective_n_jobs
 
 from skdiscrepancy._data.checks import RandomStateLike, warn_user
 from skdiscrepancy._data.distances import Index
+from skdiscrepancy._gram.row_sums import (
+    Fold,
+    Folded,
+    Measure,
+    Moments,
+    RowSums,
+    rows_of_both,
+)
 from skdiscrepancy._gram.run import (
     QUIET,
     Run,
@@ -68,45 +76,6 @@ VALUE_SECONDS, COLUMN_SECONDS = 2e-9, 5e-11
 LONG = 240.0
 # Bytes of memory to assume if the system does not report it.
 USUAL_MEMORY = 2**34
-
-
-class Moments(NamedTuple):
-    """Weighted moments of the row means of a core, one entry for each kernel.
-
-    The mean is the statistic. Four times the variance is the sigma_k^2 of the paper,
-    with rows weighted by their length. The spread is the sum of weighted squared
-    deviations, so that pieces are merged without the cancellation of a difference of
-    squares.
-    """
-
-    weight: float
-    mean: np.ndarray
-    spread: np.ndarray
-
-    @classmethod
-    def of_row_sums(cls, sums: np.ndarray, lengths: np.ndarray | int) -> Moments:
-        """Compute the moments of rows with the given sums and lengths."""
-        lengths = np.broadcast_to(lengths, sums.shape[1:]).astype(np.float64)
-        weight = float(lengths.sum())
-        mean = sums.sum(axis=1) / weight
-        deviations = sums / lengths - mean[:, np.newaxis]
-        # Statistics that are not finite are refused later.
-        with np.errstate(all="ignore"):
-            return cls(weight, mean, np.square(deviations) @ lengths)
-
-    def merge(self, other: Moments) -> Moments:
-        """Return the moments of both sets of rows."""
-        weight = self.weight + other.weight
-        share = other.weight / weight
-        with np.errstate(all="ignore"):
-            step = other.mean - self.mean
-            spread = self.spread + other.spread + self.weight * share * step**2
-            return Moments(weight, self.mean + share * step, spread)
-
-    @property
-    def scale(self) -> np.ndarray:
-        """The paper's sigma_k."""
-        return 2 * np.sqrt(self.spread / self.weight)
 
 
 class GroupSums(NamedTuple):
@@ -161,6 +130,12 @@ class Gram:
         Numbers of rows and of kernels.
     sizes : tuple of int
         Numbers of rows of samples, if several are stacked.
+    weights : sequence of {ndarray or None}
+        Weights of the rows of the first samples, None for equal weights. An empty
+        sequence gives equal weights to the rows of all samples.
+    held_out : ndarray or None
+        The rows of the first sample that are the second sample, and that are left out
+        of the first sample.
     n_features : int
         Number of columns of a row, which determines the size of a chunk.
     dtype : numpy dtype
@@ -174,7 +149,9 @@ class Gram:
     """
 
     n: int
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...] = ()
+    weights: Sequence[np.ndarray | None] = ()
+    held_out: np.ndarray | None = None
     n_kernels: int
     n_features: int
     dtype: np.dtype
@@ -250,6 +227,63 @@ class Gram:
         region = square(0, self.n, diagonal=diagonal)
         [(sums, _)] = self.walk([region], weights)
         return sums
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """The weights of each sample, without the rows that are held out."""
+        sizes, weights = list(self.sizes or [self.n]), list(self.weights)
+        if self.held_out is not None:
+            sizes[0] -= sizes[1]
+            if weights and weights[0] is not None:
+                weights[0] = np.delete(weights[0], self.held_out)
+        return [*map(Measure.of, sizes, weights or [None] * len(sizes))]
+
+    @property
+    def stacked_weights(self) -> np.ndarray | None:
+        """The weights of all rows, None if no rows have weights."""
+        if all(of_rows is None for of_rows in self.weights):
+            return None
+        # Rows without a measure are in no sum.
+        parts = zip_longest(self.sizes or (self.n,), self.weights)
+        return np.concatenate([np.ones(n) if w is None else w for n, w in parts])
+
+    def fold(self, how: Fold) -> Iterator[Folded]:
+        """Yield what a fold makes of the row sums of some kernels, for each sample.
+
+        The sums of all kernels and rows need never be in memory at once.
+        """
+        found = [*map(how.step, self.row_sums(how.diagonal))]
+        yield list(range(self.n_kernels)), self.dtype, found
+
+    def row_sums(self, diagonal: bool, kept: np.ndarray | None = None) -> list[RowSums]:
+        """Return the row sums of all samples.
+
+        `kept` are those within the first sample, without the diagonal.
+        """
+        measures, sizes = self.measures, self.sizes or (self.n,)
+        weights = self.stacked_weights
+        bounds = np.cumsum([0, *sizes]).tolist()
+        if len(measures) < len(sizes):
+            first, last = bounds[-2:]
+            regions = [Region(first, last, a, b) for a, b in pairwise(bounds[:-1])]
+            sums = [own for own, _ in self.walk(regions, weights)]
+            return [RowSums(len(measures), sums)]
+        if len(sizes) == 1:
+            return [RowSums(0, [self.sums(weights, diagonal=diagonal)], measures[0])]
+        m, n = sizes
+        regions = [square(m, m + n, diagonal=False), Region(0, m, m, m + n)]
+        if kept is None:
+            regions.append(square(0, m, diagonal=False))
+        (within_y, _), (cross_x, cross_y), *others = self.walk(regions, weights)
+        within_x = kept if kept is not None else others[0][0]
+        # Statistics that are not finite are refused later.
+        with np.errstate(all="ignore"):
+            if diagonal:
+                # Not within the walk, because the sums without a diagonal are kept.
+                own = self.diagonal() * (1.0 if weights is None else weights)
+                within_x, within_y = within_x + own[:, :m], within_y + own[:, m:]
+            sums = [within_x, within_y, cross_x, cross_y]
+            return rows_of_both(sums, measures, self.held_out)
 
     def totals(self, *, diagonal: bool = True) -> np.ndarray:
         """Return the sum of all entries of each matrix."""
@@ -669,12 +703,12 @@ class WeightedGram(WrappedGram):
 
     def __init__(self, inner: Gram, weights: PairWeights):
         super().__init__(inner)
-        self.weights = weights
+        self.of_pairs = weights
         self.tile = inner.tile
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the weighted tiles."""
-        weights = self.weights.of_tile(rows, cols).astype(self.dtype, copy=False)
+        weights = self.of_pairs.of_tile(rows, cols).astype(self.dtype, copy=False)
         for k, values in self.inner.block(rows, cols, out):
             values *= weights
             yield k, values
@@ -682,7 +716,7 @@ class WeightedGram(WrappedGram):
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the weighted values of pairs."""
         weights = sum(
-            f * vector[rows] * vector[cols] for f, vector in self.weights.terms
+            f * vector[rows] * vector[cols] for f, vector in self.of_pairs.terms
         )
         return (self.inner.aligned(rows, cols) * weights).astype(self.dtype, copy=False)
 
@@ -786,30 +820,6 @@ class _Totals(ProductGram):
             totals[k] = of_y @ values.ravel()
         column = self.factor * totals.reshape(self.n_kernels, 1)
         return column, column if tile.want_cols else None
-
-
-class MatrixGram(Gram):
-    """One precomputed symmetric Gram matrix, read by blocks."""
-
-    n_kernels = 1
-    n_features = 1
-
-    def __init__(self, K: np.ndarray):
-        self.K = K
-        self.n, self.dtype = len(K), K.dtype
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the one tile."""
-        values = place(out, 0)
-        if isinstance(rows, slice):
-            values[...] = self.K[rows, cols]
-        else:
-            values[...] = self.K[np.ix_(rows, as_indices(cols))]
-        yield 0, values
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the values of pairs."""
-        return self.K[rows, cols][np.newaxis].copy()
 
 
 def place(out: np.ndarray, k: int) -> np.ndarray:

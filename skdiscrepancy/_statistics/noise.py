@@ -391,28 +391,23 @@ def noise_of(
 
 
 def sample_noise(
-    gram: Any,
-    measures: list[np.ndarray],
-    statistics: Any,
-    *,
-    normalize: bool,
-    most: int = MOST_ROWS,
+    gram: Any, statistics: Any, *, normalize: bool, most: int = MOST_ROWS
 ) -> Noise:
     """Estimate the noise of complete statistics of one sample, or of two samples.
 
-    `measures` are the weights of all rows of each sample, of which `most` are used.
+    At most about `most` rows are used.
     """
-    starts = np.cumsum([0, *map(len, measures)])
-    rows = [
-        noise_rows(len(w), gram.n_kernels, len(measures), most=most) for w in measures
-    ]
-    masses = [w[some] / w[some].sum() for w, some in zip(measures, rows, strict=True)]
-    stacked = np.concatenate(
-        [at + some for at, some in zip(starts, rows, strict=False)]
-    )
-    sizes = [effective_size(w) for w in measures]
-    matrices = gram.dense(stacked, stacked)
-    return noise_of(matrices, masses, sizes, statistics, normalize=normalize)
+    measures, masses, stacked = gram.measures, [], []
+    sizes = gram.sizes or [gram.n]
+    for n, start, p in zip(sizes, np.cumsum([0, *sizes]), measures, strict=False):
+        some = noise_rows(n, gram.n_kernels, len(measures), most=most)
+        w = np.full(len(some), p.at(some).weights)
+        masses.append(w / w.sum())
+        stacked.append(start + some)
+    rows = np.concatenate(stacked)
+    effective = [p.size for p in measures]
+    matrices = gram.dense(rows, rows)
+    return noise_of(matrices, masses, effective, statistics, normalize=normalize)
 
 
 def doubly_centred(H: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:

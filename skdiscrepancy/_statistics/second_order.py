@@ -10,29 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from operator import is_
+from functools import partial, reduce
+from operator import add, is_
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.arrays import (
-    SparseRows,
-    as_rows,
-    effective_size,
-    other_weights,
-)
+from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
-from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
-from skdiscrepancy._gram.pieces import blocks_of
-from skdiscrepancy._gram.run import QUIET, Run
-from skdiscrepancy._gram.tiles import Gram, Moments
-from skdiscrepancy._gram.two_sample_sums import TwoSamples, filled, keep_sums
+from skdiscrepancy._gram.row_sums import Fold, Measure, Moments, RowSums
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, noise_rows, sample_noise
-from skdiscrepancy.designs import Cross, Design, Region, check_design
+from skdiscrepancy.designs import Cross, Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, PrecomputedKernel, check_gram
 from skdiscrepancy.pooling import normalize_statistics
 
@@ -82,31 +74,165 @@ def check_finite(values: np.ndarray) -> np.ndarray:
 
 
 def over_design(
-    core: Gram, design: Design, random_state: RandomStateLike = None
+    core: Gram,
+    design: Design,
+    random_state: RandomStateLike = None,
+    *,
+    scales: bool = True,
 ) -> Statistics:
-    """Compute the statistics of a second-order core over a design."""
-    moments = core.moments(design, random_state)
-    nu = float(core.n) if design.complete else moments.weight / core.n
-    with np.errstate(all="ignore"):
-        scales, sizes = moments.scale, core.magnitudes().mean(axis=1)
-    return Statistics(moments.mean, scales, nu, sizes, core.dtype)
+    """Compute the statistics of a second-order core, or of two samples, over a design.
 
-
-def one_sample(core: Gram, weights: np.ndarray, *, unbiased: bool) -> Statistics:
-    """Compute the complete statistics of a core for rows with weights.
-
-    The V-statistic is the sum of w_i w_j h_ij, and the U-statistic leaves out i = j and
-    divides by the sum of the weights of the other pairs.
+    Complete designs may have two samples, weights and features.
     """
-    w = weights / weights.sum()
-    masses = w * other_weights(w) if unbiased else w
-    sums = core.sums(w, diagonal=not unbiased)
+    if design.complete:
+        return complete(core, unbiased=not design.biased, scales=scales)
+    moments = core.moments(design, random_state)
+    nu = moments.weight / core.n
     with np.errstate(all="ignore"):
-        # Statistics that are not finite are refused.
-        moments = Moments.of_row_sums(sums * w, masses)
-        scales, sizes = moments.scale, core.magnitudes().mean(axis=1)
-    nu = effective_size(w)
-    return Statistics(moments.mean, scales, nu, sizes, core.dtype)
+        sigma, sizes = moments.scale, core.magnitudes().mean(axis=1)
+    return Statistics(moments.mean, sigma, nu, sizes, core.dtype)
+
+
+# Numbers of a part that stay in the cache.
+PART = 2**16
+
+
+# Results that are not finite are refused, without a warning before.
+@np.errstate(all="ignore")
+def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
+    """Compute the complete statistics of one sample, or of two samples.
+
+    With weights w of X and v of Y that sum to one each, the V-statistic of one sample
+    is the sum of w_i w_i' k(x_i, x_i'). Of two samples it is MMD, the sum of
+    w_i w_i' k(x_i, x_i') + v_j v_j' k(y_j, y_j') - 2 w_i v_j k(x_i, y_j). The
+    U-statistic leaves out i = i' and j = j', and divides the sums within samples by
+    1 - sum w_i^2 and 1 - sum v_j^2. For equal weights this is the estimator of [1]_
+    (Lemma 6).
+
+    The scale is sigma_k^2 = 4 nu (Var a_i / m' + Var b_j / n'), where a_i and b_j are
+    weighted row means within samples, less those over the other sample. The effective
+    sizes are m' = 1 / sum w_i^2 and n' = 1 / sum v_j^2, and nu is m', or
+    2 m' n' / (m' + n') for two samples. Features may leave out scales.
+
+    Takes O((m + n)^2) time, or O((m + n) log(m + n)) for kernels on one column whose
+    sums can be computed in sorted order. If the sums within the first sample are kept,
+    O(m n + n^2) time, or O(m + n log(m n)) in sorted order. Features take O(m + n).
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+    """
+    measures, K = gram.measures, gram.n_kernels
+    least = min(gram.sizes or [gram.n])
+    if len(measures) == 2 and least < 1 + unbiased:
+        raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased MMD.")
+    shares = [1 / p.size for p in measures]
+    nu = len(shares) / sum(shares)
+    values, variances, sizes = np.zeros((3, K))
+    dtypes, errors = [gram.dtype] * K, None
+    if scales or not isinstance(gram, FeatureGram):
+        step = partial(_moments, measures, unbiased)
+        how = Fold(step, _merge, diagonal=not unbiased, shifted=True)
+        for some, dtype, found in gram.fold(how):
+            for (value, size, moments), share in zip(found, shares, strict=True):
+                values[some] += value
+                sizes[some] = np.maximum(sizes[some], size)
+                variances[some] += share * moments.spread / moments.weight
+            for k in some:
+                dtypes[k] = dtype
+    sigma = 2 * np.sqrt(nu * np.maximum(variances, 0)) if scales else np.ones(K)
+    if isinstance(gram, FeatureGram):
+        values, sizes, errors = gram.from_means(unbiased=unbiased)
+    elif len(measures) == 1:
+        sizes = gram.magnitudes().mean(axis=1)
+    return Statistics(values, sigma, nu, sizes, dtypes, errors)
+
+
+def _moments(
+    measures: list[Measure], unbiased: bool, part: RowSums
+) -> tuple[np.ndarray, np.ndarray, Moments]:
+    """Return the share of rows in the statistic, their largest mean, and the moments.
+
+    The moments are of the means within the sample, less those over the other sample.
+    """
+    p, own = part.measure, part.sums[part.sample]
+    assert p is not None
+    K, n = own.shape
+    weights = np.full(n, p.weights)
+    others = np.full(n, p.others if unbiased else p.total)
+    # Rows of one sample count as the pairs that they are in.
+    masses = weights * others if len(measures) == 1 else weights
+    crossed = [
+        (sums, measures[j].total)
+        for j, sums in enumerate(part.sums)
+        if j != part.sample
+    ]
+    step, size, found = max(1, PART // K), np.zeros(K), []
+    # Results that are not finite are refused, without a warning before.
+    with np.errstate(all="ignore"):
+        # Pairs (i, i') have other weights than rows, unless all weights are equal.
+        value = own @ weights / (p.pairs if unbiased else p.total**2)
+        for sums, total in crossed:
+            value -= sums @ weights / (p.total * total)
+        for at in range(0, n, step):
+            some = slice(at, at + step)
+            means = own[:, some] / others[some]
+            size = np.maximum(size, np.abs(means).max(axis=1))
+            for sums, total in crossed:
+                cross = sums[:, some] / total
+                size = np.maximum(size, np.abs(cross).max(axis=1))
+                means -= cross
+            found.append(Moments.of_means(means, masses[some]))
+        return value, size, reduce(Moments.merge, found)
+
+
+def _merge(first: Any, second: Any) -> Any:
+    value, size, moments = first
+    others = second[2]
+    return value + second[0], np.maximum(size, second[1]), moments.merge(others)
+
+
+def _witness_of(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
+    """Return the sum over kernels of the mean over the last sample, less the first."""
+    first, *others = (
+        sums / p.total for sums, p in zip(part.sums, measures, strict=True)
+    )
+    return [np.sum(others[0] - first if others else first, axis=0)]
+
+
+def witness(gram: Gram) -> np.ndarray:
+    """Compute the witness function of one sample, or of two samples.
+
+    It is the mean over the first sample, or the mean over the second sample less the
+    mean over the first, for the mean of all kernels, at the rows of the sample that has
+    no weights.
+    """
+    step = partial(_witness_of, gram.measures)
+    [(_, _, [rows])] = gram.fold(Fold(step, add, shifted=True))
+    return check_finite(np.concatenate(rows) / gram.n_kernels)
+
+
+def _contributions(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
+    """Return the contributions of Y from row sums, and their level from those of X."""
+    p, q = measures
+    assert part.measure is not None
+    with np.errstate(all="ignore"):
+        if part.sample == 0:
+            weights = np.full(part.sums[0].shape[1], part.measure.weights)
+            return [np.atleast_1d((part.sums[0] @ weights).sum() / p.total**2)]
+        return [np.sum(part.sums[1] / q.total - 2 * part.sums[0] / p.total, axis=0)]
+
+
+def row_contributions(gram: Gram) -> np.ndarray:
+    """Compute the contribution of each row of Y to MMD, for the mean of kernels.
+
+    The V-statistic is their weighted mean.
+    """
+    step, values = partial(_contributions, gram.measures), np.zeros(gram.sizes[1])
+    for _, _, found in gram.fold(Fold(step, add, keep_order=True)):
+        level, rows = map(np.concatenate, found)
+        values += level.sum() + rows
+    return check_finite(values / gram.n_kernels)
 
 
 def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:
@@ -117,23 +243,14 @@ def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:
 
 
 def design_noise(
-    core: Gram,
-    design: Design,
-    statistics: Statistics,
-    weights: np.ndarray | None = None,
-    *,
-    normalize: bool,
+    core: Gram, design: Design, statistics: Statistics, *, normalize: bool
 ) -> Noise | tuple[float, int] | str:
-    """Estimate the noise of the mean of second-order statistics, or say why not.
-
-    Complete designs may have weights of the rows.
-    """
-    n = core.n
+    """Estimate the noise of the mean of second-order statistics, or say why not."""
+    n = min(core.sizes or [core.n])
     if n < LEAST_ROWS:
         return too_few_rows(n)
     if design.complete:
-        measures = [np.ones(n) if weights is None else weights]
-        return sample_noise(core, measures, statistics, normalize=normalize)
+        return sample_noise(core, statistics, normalize=normalize)
     if not isinstance(design, Cross):
         return (
             f"design == {design!r}, must be 'u', 'v' or 'x' for a standard error. "
@@ -273,217 +390,6 @@ def ksd_from_gram(
     return one_statistic(over_design(core, design, random_state), normalize=normalize)
 
 
-def stein_witness(core: Gram, n_points: int) -> np.ndarray:
-    """Compute the Stein witness function g(t) = mean_i h(t, x_i), mean over kernels.
-
-    The core is on the stacked points t and rows x of the sample.
-    """
-    n = core.n - n_points
-    [(sums, _)] = core.walk([Region(0, n_points, n_points, core.n)])
-    return check_finite(sums.mean(axis=0) / n)
-
-
-def feature_statistics(
-    gram: FeatureGram, n_samples: int, *, unbiased: bool, scales: bool = True
-) -> Statistics:
-    """Compute the complete statistics of one sample, or of two samples, from features.
-
-    The scales are sigma_k of the statistics of exact kernels, or 1 if they are not
-    needed. The result has the standard errors from the draw of random features.
-    """
-    values, deviations, sizes, errors = gram.statistics(
-        n_samples, unbiased=unbiased, scales=scales
-    )
-    squares = np.array([measure.squares for measure in gram.measures[:n_samples]])
-    nu, sigma = float(n_samples / squares.sum()), np.ones_like(values)
-    if deviations is not None:
-        weighted = np.sqrt(4 * nu * squares)[:, np.newaxis] * deviations
-        sigma = np.hypot.reduce(weighted, axis=0)
-    return Statistics(values, sigma, nu, sizes, np.dtype(np.float64), errors)
-
-
-def feature_witness(gram: FeatureGram) -> np.ndarray:
-    """Compute the witness function of all samples but the last, at its rows.
-
-    For the mean of all kernels, from features of the rows. The witness function of two
-    samples is the mean over the second minus the mean over the first.
-    """
-    n_samples = len(gram.sizes) - 1
-    with np.errstate(all="ignore"):
-        first, *others = (means.features for means in gram.means(n_samples))
-        if others:
-            first = [y - x for x, y in zip(first, others[0], strict=True)]
-        return check_finite(gram.values(first, n_samples))
-
-
-def feature_contributions(gram: FeatureGram) -> np.ndarray:
-    """Compute the contribution of each row of the second sample to MMD.
-
-    For the means x and y of the features, it is f.(y - 2 x) + x.x, as the V-statistic
-    is the weighted mean of the contributions.
-    """
-    # Results that are not finite are refused, without a warning before.
-    with np.errstate(all="ignore"):
-        means = list(zip(*(own.features for own in gram.means(2)), strict=True))
-        level = np.mean([x @ x for x, _ in means])
-        values = gram.values([y - 2 * x for x, y in means], 1) + level
-    return check_finite(values)
-
-
-# Numbers of a part that stay in the cache.
-PART = 2**16
-
-
-def two_sample_mmd(
-    within_x: np.ndarray,
-    within_y: np.ndarray,
-    cross_x: np.ndarray,
-    cross_y: np.ndarray,
-    of_x: np.ndarray,
-    of_y: np.ndarray,
-    *,
-    unbiased: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute the squared MMD of rows with weights, from weighted row sums.
-
-    With weights w of X and v of Y that sum to one each, the V-statistic is the sum of
-    w_i w_i' k(x_i, x_i') + v_j v_j' k(y_j, y_j') - 2 w_i v_j k(x_i, y_j). The
-    U-statistic leaves out i = i' and j = j', and divides the first sum by
-    1 - sum w_i^2, and the second by 1 - sum v_j^2. For equal weights this is the
-    estimator of [1]_ (Lemma 6).
-
-    Parameters
-    ----------
-    within_x : ndarray of shape (n_kernels, m)
-        Sums of w_i' k(x_i, x_i') over i'; without i' = i if `unbiased`.
-    within_y : ndarray of shape (n_kernels, n)
-        Sums of v_j' k(y_j, y_j') over j'; without j' = j if `unbiased`.
-    cross_x : ndarray of shape (n_kernels, m)
-        Sums of v_j k(x_i, y_j) over j.
-    cross_y : ndarray of shape (n_kernels, n)
-        Sums of w_i k(x_i, y_j) over i.
-    of_x, of_y : ndarray of shape (m,) and (n,), or None
-        Positive weights w and v, of any sum. None stands for ones.
-    unbiased : bool
-        U-statistic or V-statistic.
-
-    Returns
-    -------
-    statistics, scales, sizes : ndarray of shape (n_kernels,)
-        Squared MMD, sigma_k, and the largest mean that enters a statistic. The scale is
-        sigma_k^2 = 4 n_h (Var a_i / m' + Var b_j / n'), where a_i and b_j are the
-        differences of weighted row means, and their variances are weighted too. The
-        effective sizes m' = 1 / sum w_i^2 and n' = 1 / sum v_j^2 replace m and n, also
-        in n_h = 2 m' n' / (m' + n').
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
-    """
-    # Results that are not finite are refused, without a warning before.
-    with np.errstate(all="ignore"):
-        mean_a, var_a, size_a = _moments(within_x, cross_x, of_x, of_y.sum(), unbiased)
-        mean_b, var_b, size_b = _moments(within_y, cross_y, of_y, of_x.sum(), unbiased)
-        m, n = effective_size(of_x), effective_size(of_y)
-        variances = 4 * harmonic_size(m, n) * (var_a / m + var_b / n)
-        return mean_a + mean_b, np.sqrt(variances), np.maximum(size_a, size_b)
-
-
-def _moments(
-    within: np.ndarray,
-    cross: np.ndarray,
-    weights: np.ndarray,
-    total_cross: float,
-    unbiased: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the part of a sample in the statistic, the variance, and the size.
-
-    The variance is of the differences of row means, and the size is the largest row
-    mean.
-    """
-    total = weights.sum()
-    others = other_weights(weights) if unbiased else np.full(len(weights), total)
-    step = max(1, PART // len(within))
-    parts = [slice(at, at + step) for at in range(0, len(weights), step)]
-    means, variances, sizes = np.zeros((3, len(within)))
-    for some in parts:
-        of_own, of_other = within[:, some] / others[some], cross[:, some] / total_cross
-        for values in (of_own, of_other):
-            np.maximum(sizes, values.max(axis=1), out=sizes)
-            np.maximum(sizes, -values.min(axis=1), out=sizes)
-        of_own -= of_other
-        means += of_own @ weights[some] / total
-    for some in parts:
-        values = of_own
-        if len(parts) > 1:
-            values = within[:, some] / others[some]
-            values -= cross[:, some] / total_cross
-        values -= means[:, np.newaxis]
-        values *= values
-        variances += values @ weights[some] / total
-    # Pairs (i, i') have other weights than rows, unless all weights are equal.
-    statistics = within @ weights / (weights @ others)
-    return statistics - cross @ weights / (total * total_cross), variances, sizes
-
-
-def harmonic_size(m: float, n: float) -> float:
-    """Return 2 m n / (m + n), the size of two samples together."""
-    return 2 * m * n / (m + n)
-
-
-def _contributions(
-    within_x: np.ndarray,
-    within_y: np.ndarray,
-    cross_x: np.ndarray,
-    cross_y: np.ndarray,
-    of_x: np.ndarray,
-    of_y: np.ndarray,
-) -> np.ndarray:
-    """Return the contributions of Y from weighted row sums, summed over kernels."""
-    total_x, total_y = of_x.sum(), of_y.sum()
-    level = (within_x @ of_x / total_x**2)[:, np.newaxis]
-    return np.sum(within_y / total_y - 2 * cross_y / total_x + level, axis=0)
-
-
-def row_contributions(samples: TwoSamples | FeatureGram) -> np.ndarray:
-    """Compute the contribution of each row of Y to MMD, for the mean of kernels.
-
-    The V-statistic is their weighted mean.
-    """
-    if isinstance(samples, FeatureGram):
-        return feature_contributions(samples)
-    values = np.zeros(samples.gram.sizes[1])
-    for part in samples.parts(_contributions, diagonal=True, keep_order=True):
-        values += part.result
-    return check_finite(values / samples.gram.n_kernels)
-
-
-def two_sample_statistics(
-    samples: TwoSamples | FeatureGram, *, unbiased: bool, scales: bool = True
-) -> Statistics:
-    """Compute the complete statistics of two samples. Features may leave out scales.
-
-    Takes O((m + n)^2) time, or O((m + n) log(m + n)) for kernels on one column whose
-    sums can be computed in sorted order. If the sums within the first sample are kept,
-    O(m n + n^2) time, or O(m + n log(m n)) in sorted order.
-    """
-    least = min(samples.sizes)
-    if least < 1 + unbiased:
-        raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased MMD.")
-    if isinstance(samples, FeatureGram):
-        return feature_statistics(samples, 2, unbiased=unbiased, scales=scales)
-    (of_x, of_y), gram = samples.measures, samples.gram
-    results, dtypes = np.empty((3, gram.n_kernels)), [gram.dtype] * gram.n_kernels
-    finish = partial(two_sample_mmd, unbiased=unbiased)
-    for part in samples.parts(finish, diagonal=not unbiased):
-        results[:, part.kernels] = part.result
-        for k in part.kernels:
-            dtypes[k] = part.dtype
-    values, sigma, sizes = results
-    nu = harmonic_size(effective_size(of_x), effective_size(of_y))
-    return Statistics(values, sigma, nu, sizes, dtypes)
-
-
 def paired_size(m: int, n: int, design: Design) -> int:
     """Return the number of pairs (X_i, Y_i). Complete designs need equal sizes."""
     if m != n:
@@ -574,16 +480,14 @@ def mmd_from_gram(
             f"K_xy has shape {K_xy.shape}, must be {(m, n)} to match K_xx and K_yy."
         )
     K = np.block([[K_xx, K_xy], [K_xy.T, K_yy]])
-    if design.complete and not second_order:
-        samples = TwoSamples(matrix_gram(K, m))
-        statistics = two_sample_statistics(samples, unbiased=not design.biased)
-    else:
+    core: Gram = matrix_gram(K, m)
+    if second_order or not design.complete:
         size = paired_size(m, n, design)
         if m != n:
             some = np.r_[:size, m : m + size]
             K = K[np.ix_(some, some)]
-        statistics = over_design(matrix_gram(K, size).paired(), design, random_state)
-    return one_statistic(statistics, normalize=normalize)
+        core = matrix_gram(K, size).paired()
+    return one_statistic(over_design(core, design, random_state), normalize=normalize)
 
 
 class Reference(NamedTuple):
@@ -597,143 +501,75 @@ class Reference(NamedTuple):
         Kernels, each with one number as bandwidth.
     weights : ndarray of shape (m,) or None
         Positive weights of the rows, if they have weights.
-    run : Run
-        Threads and progress.
-    features : pair of int or None
-        Number and seed of random features, None for exact kernels.
+    options : dict
+        Threads, and the number and seed of random features, as :func:`gram` takes them.
+    design : Design
+        Pairs of rows that enter the statistics.
+    paired : bool
+        Whether the core on pairs (X_i, Y_i) is used, which has no weights.
     scales : bool
         Whether the scales are needed, which take a second pass over features.
     sums : KeptSums, KeptMeans or None
         Sums within the sample, if they are kept.
-    maps : FeatureMaps or None
-        Features of the kernels on this sample, if their sums are kept.
     """
 
     rows: Any
     kernels: list[KernelLike]
-    weights: np.ndarray | None = None
-    run: Run = QUIET
-    features: tuple[int, int] | None = None
-    scales: bool = True
+    weights: np.ndarray | None
+    options: dict[str, Any]
+    design: Design
+    paired: bool
+    scales: bool
     sums: Any = None
-    maps: FeatureMaps | None = None
 
     def is_like(self, other: Reference) -> bool:
-        """Tell whether rows, kernels and weights are those of another reference."""
-        same = all(map(is_, self[:3], other[:3]))
-        return same and self.features == other.features
-
-    def _maps(self, *samples: Any) -> FeatureMaps:
-        """Return the features of the kernels on some samples."""
-        assert self.features is not None
-        return FeatureMaps(self.kernels, *self.features, *samples)
+        """Tell whether rows, kernels, weights and features are those of another."""
+        features = [
+            (r.options["n_components"], r.options["seed"]) for r in (self, other)
+        ]
+        return all(map(is_, self[:3], other[:3])) and features[0] == features[1]
 
     def with_sums(self) -> Reference:
         """Compute the sums within the sample, unless they depend on other rows too."""
-        X = as_rows(self.rows)
-        if self.features is not None:
-            maps = self._maps(X)
-            if maps.has_labels or self.weights is not None:
-                return self
-            own_features = FeatureGram(maps, blocks_of(X, run=self.run))
-            # Results that are not finite are refused in a score.
-            with np.errstate(all="ignore"):
-                kept = own_features.keep(X, scales=self.scales)
-            return self._replace(maps=maps, sums=kept)
+        X, weights = as_rows(self.rows), [self.weights]
         try:
-            own = gram(self.kernels, X, reference=True, run=self.run)
+            own = gram(self.kernels, X, weights=weights, reference=True, **self.options)
         except ValueError:
             # These rows alone are out of the range of squares. Together with other rows
             # they may be in range, and if not, this error is raised then.
             return self
-        if own.depends_on_all_rows:
-            return self
-        return self._replace(sums=keep_sums(own, self.weights))
+        # Results that are not finite are refused in a score.
+        with np.errstate(all="ignore"):
+            return self._replace(sums=own.keep(X, scales=self.scales))
 
-    def against(
+    def core(
         self,
         Y: Any,
         weights: np.ndarray | None = None,
         held_out: np.ndarray | None = None,
-    ) -> TwoSamples | FeatureGram:
-        """Return the reference sample and another one, with the sums that are kept.
+    ) -> Gram:
+        """Return the Gram of the reference sample and another one.
 
         The rows `held_out` of the reference are the sample, and are compared with the
         other rows.
         """
-        X, of_both = as_rows(self.rows), (self.weights, weights)
-        if self.features is None:
-            both = gram(self.kernels, X, Y, reference=True, run=self.run)
-            return TwoSamples(both, of_both, self.sums, held_out)
-        maps, kept = self.maps, self.sums
-        # Sparse rows are not centred, so they are compared with sparse rows.
-        if maps is None or isinstance(X, SparseRows) != isinstance(Y, SparseRows):
-            maps, kept = self._maps(X, Y), None
-        blocks, out = blocks_of(X, Y, run=self.run), held_out is not None
-        return FeatureGram(maps, blocks, of_both, kept=kept, held_out=out)
-
-    def contributions(self, Y: Any, weights: np.ndarray | None) -> np.ndarray:
-        """Compute the contribution of each row of a sample, which may have weights."""
-        return row_contributions(self.against(Y, weights))
-
-    def _core(self, Y: Any) -> Gram:
-        """Return the core on pairs (X_i, Y_i)."""
-        X = as_rows(self.rows)
-        size = min(len(X), len(Y))
-        return gram(self.kernels, X[:size], Y[:size], run=self.run).paired()
-
-    def statistics(
-        self,
-        Y: Any,
-        design: Design,
-        *,
-        paired: bool,
-        random_state: RandomStateLike,
-        weights: np.ndarray | None = None,
-        held_out: np.ndarray | None = None,
-    ) -> Statistics:
-        """Compute the statistics of a sample against the reference sample.
-
-        If `paired`, the core on pairs (X_i, Y_i) is used, which has no weights.
-        """
-        if not paired:
-            samples = self.against(Y, weights, held_out)
-            unbiased = not design.biased
-            return two_sample_statistics(samples, unbiased=unbiased, scales=self.scales)
+        X, design = as_rows(self.rows), self.design
+        if not self.paired:
+            options = {"weights": (self.weights, weights), "kept": self.sums}
+            both = gram(self.kernels, X, Y, reference=True, **options, **self.options)
+            both.held_out = held_out
+            return both
         if self.weights is not None:
             raise ValueError(
                 f"design == {design!r}, must be 'v' or 'u' with second_order=False, "
                 "because `fit` was called with sample_weight, and pairs (X_i, Y_i) "
                 "have no weights."
             )
-        paired_size(self.rows.shape[0], len(Y), design)
-        return over_design(self._core(Y), design, random_state)
+        size = paired_size(len(X), len(Y), design)
+        return gram(self.kernels, X[:size], Y[:size], **self.options).paired()
 
-    def noise(
-        self,
-        Y: Any,
-        design: Design,
-        statistics: Statistics,
-        *,
-        paired: bool,
-        normalize: bool,
-        weights: np.ndarray | None = None,
-    ) -> Noise | tuple[float, int] | str:
-        """Estimate the noise of the mean over kernels, or say why not."""
-        least = min(self.rows.shape[0], len(Y))
-        if least < LEAST_ROWS:
-            return too_few_rows(least)
-        if paired:
-            return design_noise(self._core(Y), design, statistics, normalize=normalize)
-        both = self.against(Y, weights)
-        own = both if isinstance(both, FeatureGram) else both.gram
-        measures = filled((self.weights, weights), (self.rows.shape[0], len(Y)))
-        return sample_noise(own, measures, statistics, normalize=normalize)
-
-    def statistics_of_held_out(
-        self, rows: np.ndarray, design: Design, *, paired: bool, **options: Any
-    ) -> Statistics:
-        """Compute the statistics of some rows of the reference against its other rows.
+    def core_of_held_out(self, rows: np.ndarray) -> Gram:
+        """Return the Gram of some rows of the reference against its other rows.
 
         The sums of the other rows follow from the sums that are kept, so this takes the
         time of a score. Paired designs compare as many of the other rows.
@@ -742,14 +578,14 @@ class Reference(NamedTuple):
         weights = None if self.weights is None else self.weights[rows]
         # In sorted order, equal values have one place, but may have several weights.
         ordered = weights is not None and X.shape[1] == 1
-        reference = self
-        held_out: np.ndarray | None = rows
-        if paired or ordered or self.sums is None:
-            others = np.delete(np.arange(len(X)), rows)
-            some = others[: len(rows)] if paired else others
-            of_others = None if self.weights is None else self.weights[some]
-            own = self.rows[some]
-            reference = self._replace(rows=own, weights=of_others, sums=None)
-            held_out = None
-        options |= {"paired": paired, "weights": weights, "held_out": held_out}
-        return reference.statistics(X[rows], design, **options)
+        if not (self.paired or ordered or self.sums is None):
+            return self.core(X[rows], weights, rows)
+        others = np.delete(np.arange(len(X)), rows)
+        some = others[: len(rows)] if self.paired else others
+        of_others = None if self.weights is None else self.weights[some]
+        left = self._replace(rows=self.rows[some], weights=of_others, sums=None)
+        return left.core(X[rows], weights)
+
+    def statistics(self, core: Gram, random_state: RandomStateLike) -> Statistics:
+        """Compute the statistics of the reference sample and another one."""
+        return over_design(core, self.design, random_state, scales=self.scales)

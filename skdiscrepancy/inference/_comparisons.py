@@ -21,11 +21,10 @@ from skdiscrepancy._estimators.ksd import (
     KSDEstimator,
     as_given,
     gradients_at,
-    in_scale,
     is_fitted,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._gram.kernel_gram import SteinGram, gram
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.products import Centring, centred_products
 from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._models.dispatch import is_density_estimator, score_function_of
@@ -273,8 +272,7 @@ def ksd_compare(
     some, found = noise_rows(len(rows), most=QUADRATIC_ROWS), []
     for given in givens:
         gradients = gradients_at(rows, score_function_of(given))
-        scaled = in_scale(estimator.scale_, rows, gradients)
-        core = SteinGram(estimator.kernels_, *scaled, estimator._run)
+        core = estimator._core((rows, gradients))
         means = core.sums(diagonal=False).mean(axis=0) / (n - 1)
         [(_, H)] = core.mean().dense(some, some)
         found.append(one_sample_projections(float(means.mean()), means, H))

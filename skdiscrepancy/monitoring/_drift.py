@@ -31,10 +31,9 @@ from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import Settings, check_parameters
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
-from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import effect_size
-from skdiscrepancy._statistics.second_order import two_sample_statistics
+from skdiscrepancy._statistics.second_order import complete
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.feature_selection._paths import JoinedColumns, JointKernel, Part
 from skdiscrepancy.inference._multiple_tests import (
@@ -653,7 +652,7 @@ def joint_mmd(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> JointKern
 
     def mmd(joint: JoinedColumns) -> np.ndarray:
         joint.sizes = m, joint.n - m
-        return two_sample_statistics(TwoSamples(joint), unbiased=True).values
+        return complete(joint, unbiased=True).values
 
     # The mean L1 distance of every block is one.
     return JointKernel(list(map(Part, blocks)), LaplaceKernel(), mmd, Run(n_jobs))
