@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from skdiscrepancy._data.arrays import tag_target
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_run_options,
+    declares_parameters,
     explains_keywords,
     shown,
     warn_user,
@@ -543,6 +544,7 @@ def _cka_matrix(
     return cka_of_terms(terms, pairs, titles)[:p, 0 if right is left else p :]
 
 
+@declares_parameters
 class CKAEstimator(KeywordHints, BaseEstimator):
     r"""Centred kernel alignment (CKA) over minibatches.
 
@@ -622,22 +624,13 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "linear",
-        target_kernel: Any = None,
-        bandwidth: Any = "median",
-        design: str | Design = "u",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.bandwidth = bandwidth
-        self.design = design
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _: KW_ONLY
+    kernel: Any = "linear"
+    target_kernel: Any = None
+    bandwidth: Any = "median"
+    design: str | Design = "u"
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @explains_keywords
     def fit(self, X: ArrayLike, y: ArrayLike) -> CKAEstimator:

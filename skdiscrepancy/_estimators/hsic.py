@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from itertools import product
 from typing import Any, Self
@@ -17,6 +17,7 @@ from skdiscrepancy._data.arrays import is_on_disk, tag_target
 from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
+    declares_parameters,
     explains_keywords,
     takes_parameters_of,
 )
@@ -63,6 +64,7 @@ def reads_labels(settings: Settings) -> bool:
     return bool(kernels) and sample_dtype(kernels) is None
 
 
+@declares_parameters
 class HSICEstimator(BaseDiscrepancy):
     r"""Squared Hilbert-Schmidt independence criterion of X and y.
 
@@ -203,42 +205,23 @@ class HSICEstimator(BaseDiscrepancy):
     _learns_from = (*BaseDiscrepancy._learns_from, "target_kernel", "target_bandwidth")
     _on_pairs = " on the rows i and i + N/2"
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = ("gaussian", "laplace"),
-        target_kernel: Any = "auto",
-        bandwidth: Any = "grid",
-        target_bandwidth: Any = "grid",
-        n_bandwidths: int = 10,
-        design: str | Design = "u",
-        second_order: bool = False,
-        normalize: bool = True,
-        squared: bool = True,
-        pooling: str | None = "fuse",
-        fuse_nu: Any = "auto",
-        encoder: Any = "auto",
-        n_components: int | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.bandwidth = bandwidth
-        self.target_bandwidth = target_bandwidth
-        self.n_bandwidths = n_bandwidths
-        self.design = design
-        self.second_order = second_order
-        self.normalize = normalize
-        self.squared = squared
-        self.pooling = pooling
-        self.fuse_nu = fuse_nu
-        self.encoder = encoder
-        self.n_components = n_components
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    kernel: Any = ("gaussian", "laplace")
+    target_kernel: Any = "auto"
+    bandwidth: Any = "grid"
+    target_bandwidth: Any = "grid"
+    n_bandwidths: int = 10
+    design: str | Design = "u"
+    second_order: bool = False
+    normalize: bool = True
+    squared: bool = True
+    pooling: str | None = "fuse"
+    fuse_nu: Any = "auto"
+    encoder: Any = "auto"
+    n_components: int | None = None
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     @explains_keywords
     def fit(self, X: ArrayLike, y: ArrayLike) -> HSICEstimator:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from copy import copy
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,7 @@ from skdiscrepancy._data.arrays import (
 from skdiscrepancy._data.blocks import LazyRows, lazy_pair, spread_rows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
+    declares_parameters,
     draw_seeds,
     explains_keywords,
     generator_of,
@@ -472,6 +474,7 @@ def means(
     return values[:, 0], scale
 
 
+@declares_parameters
 class KSDEstimator(BaseDiscrepancy):
     r"""Squared kernel Stein discrepancy between a sample and a model.
 
@@ -602,40 +605,22 @@ class KSDEstimator(BaseDiscrepancy):
         "kernel": lambda values: check_differentiable(values["kernel"]),
     }
 
-    def __init__(
-        self,
-        model: Any = None,
-        *,
-        kernel: Any = ("gaussian", "imq"),
-        bandwidth: Any = "grid",
-        n_bandwidths: int = 10,
-        design: str | Design = "u",
-        standardize: bool = False,
-        normalize: bool = True,
-        squared: bool = True,
-        pooling: str | None = "fuse",
-        fuse_nu: Any = "auto",
-        encoder: Any = "auto",
-        n_components: int | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ):
-        self.model = model
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.n_bandwidths = n_bandwidths
-        self.design = design
-        self.standardize = standardize
-        self.normalize = normalize
-        self.squared = squared
-        self.pooling = pooling
-        self.fuse_nu = fuse_nu
-        self.encoder = encoder
-        self.n_components = n_components
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    model: Any = None
+    _: KW_ONLY
+    kernel: Any = ("gaussian", "imq")
+    bandwidth: Any = "grid"
+    n_bandwidths: int = 10
+    design: str | Design = "u"
+    standardize: bool = False
+    normalize: bool = True
+    squared: bool = True
+    pooling: str | None = "fuse"
+    fuse_nu: Any = "auto"
+    encoder: Any = "auto"
+    n_components: Any = None
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     @explains_keywords
     def fit(self, X: ArrayLike, y: Any = None) -> KSDEstimator:

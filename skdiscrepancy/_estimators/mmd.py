@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
+    declares_parameters,
     draw_seeds,
     explains_keywords,
     generator_of,
@@ -313,6 +314,7 @@ def two_sample_test(
     return one_sample_test(core, design, options)
 
 
+@declares_parameters
 class MMDEstimator(BaseDiscrepancy):
     r"""Squared maximum mean discrepancy to a reference sample.
 
@@ -443,43 +445,23 @@ class MMDEstimator(BaseDiscrepancy):
     (0.028, 0.392)
     """
 
-    # The reference sample with its sums, if `fit` has computed them.
     _discrepancy = "MMD"
     _on_pairs = " on pairs (X_i, Y_i)"
-    _reference: Reference | None = None
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = ("gaussian", "laplace"),
-        bandwidth: Any = "grid",
-        n_bandwidths: int = 10,
-        design: str | Design = "u",
-        second_order: bool = False,
-        normalize: bool = True,
-        squared: bool = True,
-        pooling: str | None = "fuse",
-        fuse_nu: Any = "auto",
-        encoder: Any = "auto",
-        n_components: int | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.n_bandwidths = n_bandwidths
-        self.design = design
-        self.second_order = second_order
-        self.normalize = normalize
-        self.squared = squared
-        self.pooling = pooling
-        self.fuse_nu = fuse_nu
-        self.encoder = encoder
-        self.n_components = n_components
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    kernel: Any = ("gaussian", "laplace")
+    bandwidth: Any = "grid"
+    n_bandwidths: int = 10
+    design: str | Design = "u"
+    second_order: bool = False
+    normalize: bool = True
+    squared: bool = True
+    pooling: str | None = "fuse"
+    fuse_nu: Any = "auto"
+    encoder: Any = "auto"
+    n_components: int | None = None
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     @explains_keywords
     def fit(
@@ -523,7 +505,7 @@ class MMDEstimator(BaseDiscrepancy):
         rows = reader.rows(X, reset=True)
         self._learn([rows], settings, table_of(X), weights)
         if not self._is_paired(settings.design):
-            self._reference = self._known_reference().with_sums()
+            self._reference: Any = self._known_reference().with_sums()
         return self
 
     @explains_keywords

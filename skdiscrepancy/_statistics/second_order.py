@@ -124,8 +124,9 @@ def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
     """
     measures, K = gram.measures, gram.n_kernels
     least = min(gram.sizes or [gram.n])
-    if len(measures) == 2 and least < 1 + unbiased:
-        raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased MMD.")
+    if least < 1 + unbiased:
+        what = "MMD" if len(measures) == 2 else "statistic"
+        raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased {what}.")
     shares = [1 / p.size for p in measures]
     nu = len(shares) / sum(shares)
     values, variances, sizes = np.zeros((3, K))
