@@ -128,57 +128,7 @@ def configurations():
     yield TableEncoder()
 
 
-# These checks set n_components=1 in every estimator that has this parameter.
-SET_COMPONENTS = [
-    "check_dont_overwrite_parameters",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_fit2d_1sample",
-    "check_fit2d_1feature",
-    "check_fit2d_predict1d",
-]
-
-
-# These checks pass weights to `fit`.
-SET_WEIGHTS = [
-    "check_all_zero_sample_weights_error",
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-    "check_sample_weights_list",
-    "check_sample_weights_not_an_array",
-    "check_sample_weights_not_overwritten",
-    "check_sample_weights_pandas_series",
-    "check_sample_weights_shape",
-]
-
-
-def refused_checks(estimator):
-    """Return the checks that set parameters or weights that the estimator refuses."""
-    refused = without_random_features(estimator)
-    paired = estimator.get_params().get("second_order", False)
-    paired |= estimator.get_params().get("design") not in ("u", "v")
-    if paired and isinstance(estimator, MMDEstimator):
-        reason = "The check passes weights, and pairs of rows have no weights."
-        refused |= dict.fromkeys(SET_WEIGHTS, reason)
-    return refused
-
-
-def without_random_features(estimator):
-    """Return the checks that set random features, if the estimator refuses them."""
-    paired = estimator.get_params().get("second_order", False)
-    paired |= estimator.get_params().get("design") not in ("u", "v")
-    kernel = getattr(estimator, "kernel", None)
-    refuses = paired or isinstance(kernel, RBF) or kernel == "energy"
-    if not hasattr(estimator, "n_components") or not refuses:
-        return {}
-    reason = "The check sets n_components, which this design or kernel refuses."
-    # Of one row, the check takes any error that names its number. Complete designs
-    # raise this error first.
-    most = SET_COMPONENTS if paired else set(SET_COMPONENTS) - {"check_fit2d_1sample"}
-    return dict.fromkeys(most, reason)
-
-
-@parametrize_with_checks(list(configurations()), expected_failed_checks=refused_checks)
+@parametrize_with_checks(list(configurations()))
 def test_estimators_follow_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 

@@ -511,13 +511,6 @@ def test_kernels_without_features_are_refused(name):
             call(X, y, n_components=8, **{name: PolynomialKernel()})
 
 
-@pytest.mark.parametrize("params", [{"design": "x"}, {"second_order": True}], ids=str)
-def test_statistics_on_pairs_of_rows_are_refused(params):
-    X, y = dependent()
-    with pytest.raises(ValueError, match="n_components == 8, must be None for the"):
-        hsic_score(X, y, n_components=8, **params)
-
-
 def test_what_features_do_not_have_is_refused():
     X, y = dependent()
     with pytest.raises(ValueError, match=r"method == 'asymptotic', must be"):

@@ -18,7 +18,19 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_score, mmd_test
+from skdiscrepancy import (
+    HSICEstimator,
+    MMDEstimator,
+    hsic_from_gram,
+    hsic_score,
+    hsic_test,
+    ksd_score,
+    ksd_test,
+    mmd_column_tests,
+    mmd_from_gram,
+    mmd_score,
+    mmd_test,
+)
 from skdiscrepancy._gram import feature_maps, features, kernel_gram, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._loops.tile_loops import waves
@@ -462,15 +474,86 @@ def test_kernels_without_features_are_refused(kernel):
     for call in (mmd_score, mmd_test):
         with pytest.raises(ValueError, match=r"n_components == 8, .*Nystroem"):
             call(X, Y, kernel=kernel, n_components=8)
+    estimator = MMDEstimator(kernel=kernel, n_components=8).fit(X)
     with pytest.raises(ValueError, match="n_components == 8, must be None"):
-        MMDEstimator(kernel=kernel, n_components=8).fit(X)
+        estimator.score(Y)
 
 
-@pytest.mark.parametrize("params", [{"design": "x"}, {"second_order": True}], ids=str)
-def test_statistics_on_pairs_are_refused(params):
+ON_PAIRS = [{"design": d} for d in "ldbxr"]
+ON_PAIRS += [{"second_order": True}, {"second_order": True, "design": "v"}]
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+@pytest.mark.parametrize("params", ON_PAIRS, ids=str)
+def test_statistics_on_pairs_are_those_of_gram_matrices(params):
     X, Y = samples(m=30)
-    with pytest.raises(ValueError, match="n_components == 8, must be None for the"):
-        mmd_score(X, Y, n_components=8, **params)
+    both = np.concatenate((X, Y))
+    for kernel in (GAUSSIAN, GAUSSIAN + LinearKernel(), IndicatorKernel()):
+        params |= {"random_state": 0, "normalize": kernel is GAUSSIAN}
+        options = {"kernel": kernel, "pooling": None, "n_components": 8, **params}
+        mmd = MMDEstimator(**options).fit(X)
+        core = kernel_gram.gram(
+            mmd.kernels_, both, n_components=8, seed=mmd.feature_seed_
+        )
+        [K] = core.stack(slice(0, 60), slice(0, 60))
+        blocks = K[:30, :30], K[30:, 30:], K[:30, 30:]
+        assert_allclose(mmd.score(Y), mmd_from_gram(*blocks, **params), rtol=1e-9)
+        hsic = HSICEstimator(target_kernel=kernel, **options).fit(X, Y)
+        K, L = (
+            kernel_gram.gram([kernel], rows, n_components=8, seed=seed).stack(
+                slice(0, 30), slice(0, 30)
+            )[0]
+            for seed, rows in enumerate((X, Y), hsic.feature_seed_)
+        )
+        assert_allclose(hsic.score(X, Y), hsic_from_gram(K, L, **params), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+@pytest.mark.parametrize("params", ON_PAIRS, ids=str)
+def test_features_of_linear_kernels_are_exact_on_pairs(params):
+    X, Y = samples(m=30)
+    options = {"kernel": "linear", "random_state": 0, **params}
+    expected = mmd_score(X, Y, **options)
+    for kernel in ("linear", FeatureKernel(FunctionTransformer(csr_array))):
+        found = mmd_score(X, Y, n_components=2, **{**options, "kernel": kernel})
+        assert_allclose(found, expected, rtol=1e-10)
+    target = {"target_kernel": "linear", **options}
+    expected = hsic_score(X, Y, **target)
+    assert_allclose(hsic_score(X, Y, n_components=2, **target), expected, rtol=1e-10)
+    # Tests choose other seeds for pairs and signs, so only some are the same.
+    if params.get("design") in ("l", "b", "x"):
+        for test, own in ((mmd_test, options), (hsic_test, target)):
+            expected = test(X, Y, **own)
+            found = test(X, Y, n_components=2, **own)
+            assert_allclose(found.pvalue, expected.pvalue, rtol=1e-9)
+
+
+def test_paired_tests_of_features_swap_pairs():
+    X, _ = samples(m=120)
+    shift = 0.4 * np.random.RandomState(1).uniform(size=X.shape)
+    for params in ({"paired": True}, {"second_order": True}, {"design": "d"}):
+        how = {"n_components": 32, "n_resamples": 199, "random_state": 0, **params}
+        assert mmd_test(X, X + shift, **how).pvalue == 0.005
+        assert mmd_test(X, X + shift, **how).method == "swap"
+        swapped = np.arange(120)[:, np.newaxis] % 2 * shift
+        assert mmd_test(X + shift - swapped, X + swapped, **how).pvalue > 0.05
+
+
+def test_pairs_of_rows_in_blocks_are_refused():
+    X, Y = samples(m=30)
+    blocks = [X[:20], X[20:]]
+    for params in ON_PAIRS:
+        message = r"must be 'u' or 'v'.*read by blocks"
+        with pytest.raises(ValueError, match=message):
+            mmd_score(blocks, Y, n_components=8, **params)
+        with pytest.raises(ValueError, match=message):
+            hsic_score(blocks, [Y[:20], Y[20:]], n_components=8, **params)
+        if "second_order" not in params:
+            for call in (ksd_score, ksd_test):
+                with pytest.raises(ValueError, match=message):
+                    call(blocks, lambda X: -X, n_components=8, **params)
+    with pytest.raises(ValueError, match=message):
+        mmd_test(blocks, Y, n_components=8, paired=True)
 
 
 @pytest.mark.parametrize(

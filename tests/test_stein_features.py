@@ -12,7 +12,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 
-from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
+from skdiscrepancy import KSDEstimator, ksd_from_gram, ksd_score, ksd_test
 from skdiscrepancy._estimators import ksd as ksd_module
 from skdiscrepancy._gram import feature_maps, features, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
@@ -406,8 +406,6 @@ class Squared(GaussianKernel):
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"design": "b"}, "n_components == 8, must be None for the design Blocks"),
-        ({"design": "r"}, "n_components == 8, must be None for the design RandomPairs"),
         ({"kernel": Squared()}, "n_components == 8, must be None for the kernel"),
         ({"n_components": 2.5}, "n_components == 2.5"),
         ({"n_components": 0}, "n_components == 0"),
@@ -416,7 +414,21 @@ class Squared(GaussianKernel):
 def test_what_has_no_features_is_refused(params, match):
     ksd = KSDEstimator(gradients, **{"n_components": 8, **params})
     with pytest.raises((ValueError, TypeError), match=match):
-        ksd.fit(sample())
+        ksd.fit(sample()).score(sample())
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+@pytest.mark.parametrize("design", ["l", "d", "b", "x", "r"])
+def test_incomplete_designs_are_those_of_the_matrix(design):
+    X = sample()
+    params = {"design": design, "random_state": 0}
+    ksd = KSDEstimator(gradients, n_components=8, pooling="mean", **params).fit(X)
+    matrices = stein_matrices(ksd, X, gradients(X))
+    expected = np.mean([ksd_from_gram(H, **params) for H in matrices])
+    assert_allclose(ksd.score(X), expected, rtol=1e-9)
+    fitted = KSDEstimator(lambda X: 3 - X, n_components=32, **params).fit(X)
+    for method in ("auto", "wild"):
+        assert fitted.test(X, method=method, n_resamples=199).pvalue < 0.05
 
 
 def test_weights_that_leave_no_digits_are_refused():

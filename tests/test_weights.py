@@ -22,6 +22,7 @@ from skdiscrepancy import (
     MMDEstimator,
     hsic_score,
     hsic_test,
+    ksd_score,
     ksd_test,
     mmd_score,
     mmd_test,
@@ -602,30 +603,36 @@ def test_display_of_some_columns_keeps_the_weights_of_the_reference(samples):
 INCOMPLETE = ["l", "d", "b", "x", "r"]
 
 
-@pytest.mark.parametrize("design", INCOMPLETE)
-def test_incomplete_designs_take_no_weights(design, samples, variables):
-    X, Y, w, v = samples
-    message = f"design == '{design}', must be 'v' or 'u' with sample_weight"
-    with pytest.raises(ValueError, match=message):
-        mmd_score(X, Y, design=design, sample_weight=w)
-    with pytest.raises(ValueError, match=f"{message}_Y"):
-        mmd_score(X, Y, design=design, sample_weight_Y=v)
-    X, y, w = variables
-    with pytest.raises(ValueError, match=message):
-        hsic_score(X, y, design=design, sample_weight=w)
+ON_PAIRS = [*({"design": d} for d in INCOMPLETE), {"second_order": True}]
 
 
-def test_pairs_take_no_weights(samples, variables):
+@pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+@pytest.mark.parametrize("params", ON_PAIRS, ids=str)
+def test_pairs_need_equal_weights(params, samples, variables):
     X, Y, w, v = samples
-    message = "second_order == True, must be False with sample_weight"
+    X, w = X[: len(Y)], w[: len(Y)]
+    message = "two rows of different weights form no pair"
+    # The weights of the reference have an effect on scores only.
+    estimator = MMDEstimator(**params).fit(X, sample_weight=w)
     with pytest.raises(ValueError, match=message):
-        mmd_score(X[:11], Y, second_order=True, sample_weight=v)
-    estimator = MMDEstimator().fit(X, sample_weight=w)
-    with pytest.raises(ValueError, match=r"must be 'v' or 'u'.*called with sample_we"):
-        estimator.set_params(design="d").score(Y)
-    X, y, w = variables
+        estimator.score(Y)
     with pytest.raises(ValueError, match=message):
-        hsic_score(X, y, second_order=True, sample_weight=w)
+        mmd_score(X, Y, sample_weight_Y=v, **params)
+    U, y, w = variables
+    calls = [(hsic_score, (U, y)), (ksd_score, (U, -U))]
+    for call, data in calls[: 1 if "second_order" in params else 2]:
+        with pytest.raises(ValueError, match=message):
+            call(*data, sample_weight=w, **params)
+        # Weights of 0 and of one other number leave rows out.
+        equal = 3.0 * (np.arange(len(U)) % 5 > 0)
+        some = [Z[equal > 0] for Z in data]
+        found = call(*data, sample_weight=equal, random_state=0, **params)
+        assert_allclose(found, call(*some, random_state=0, **params), **EXACT)
+    w = 3.0 * (np.arange(len(X)) % 5 > 0)
+    both = {"sample_weight": w, "sample_weight_Y": w}
+    found = mmd_score(X, Y, random_state=0, **both, **params)
+    expected = mmd_score(X[w > 0], Y[w > 0], random_state=0, **params)
+    assert_allclose(found, expected, **EXACT)
 
 
 def test_weights_that_leave_no_digits_are_refused(samples, variables):
@@ -764,12 +771,12 @@ def test_pipeline_routes_weights_of_fit_and_of_score(samples):
 def test_cross_validation_and_searches_route_weights(cls, variables):
     X, y, w = variables
     estimator = cls(bandwidth=1.0, pooling="mean").set_score_request(sample_weight=True)
-    if cls is MMDEstimator:
+    if cls is not KSDEstimator:
         estimator.set_fit_request(sample_weight=True)
     folds = KFold(3)
     expected = []
     for train, test in folds.split(X):
-        own = {"sample_weight": w[train]} if cls is MMDEstimator else {}
+        own = {} if cls is KSDEstimator else {"sample_weight": w[train]}
         fitted = cls(bandwidth=1.0, pooling="mean").fit(X[train], y[train], **own)
         expected.append(fitted.score(X[test], y[test], sample_weight=w[test]))
     params = {"sample_weight": w}

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._data.arrays import check_weights, n_rows, rows_with_weight
 from skdiscrepancy._data.blocks import LazyRows
@@ -29,7 +29,6 @@ from skdiscrepancy._data.checks import (
     values_of,
 )
 from skdiscrepancy._estimators.readers import Reader
-from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
@@ -101,10 +100,6 @@ def check_correction(correction: Any, allowed: tuple[Any, ...] = CORRECTIONS) ->
         raise ValueError(f"correction == {correction!r}, must be one of {allowed}.")
 
 
-# Why weights refuse balanced kernels.
-NO_BALANCE = "with {}, because it divides by numbers of rows"
-
-
 @dataclass(frozen=True)
 class Settings:
     """The checked parameters of an estimator.
@@ -143,8 +138,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     _own_checks: ClassVar[dict[str, Callable[[dict[str, Any]], Any]]] = {}
     # Parameters from which `fit` learns kernels and encoders.
     _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
-    # What statistics on pairs are over, for the error of random features.
-    _on_pairs: str = ""
     _refuse_changed = refuse_changed
     # Name of the discrepancy, also for subclasses that users write.
     _discrepancy: str
@@ -160,8 +153,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 f"and normalize == {self.normalize}. Only the V-statistic without "
                 "normalisation has a square root."
             )
-        if self.n_components is not None:
-            self._check_features(paired=self._is_paired(design))
         return Settings(design, values["kernel"], values.get("target_kernel", []))
 
     def _check_fitted(self) -> Settings:
@@ -171,16 +162,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         if self.pooling is None:
             refuse_several(len(self._members()))
         return settings
-
-    def _check_features(self, *, paired: bool) -> None:
-        """Refuse random features for statistics on pairs, or on parts of all pairs."""
-        if paired:
-            also = ", and second_order=False" if self._on_pairs else ""
-            raise ValueError(
-                f"n_components == {self.n_components}, must be None for the design "
-                f"{check_design(self.design)!r}{self._on_pairs}. Random features need "
-                f"design='u' or design='v'{also}."
-            )
 
     def _is_paired(self, design: Design) -> bool:
         return getattr(self, "second_order", False) or not design.complete
@@ -193,8 +174,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Check every parameter, and the options of `test`."""
         settings = self._check_params()
         check_flag(paired, "paired")
-        if self.n_components is not None:
-            self._check_features(paired=paired)
         settings = replace(settings, paired=paired)
         options = check_options(*self._methods(settings), **given)
         return replace(settings, options=options)
@@ -206,16 +185,12 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         settings = replace(self._check_fitted(), errors=errors)
         return self._evaluate_rows([X, y], settings, sample_weight)
 
-    def _remember(self, *sides: tuple[list[Any], list[Any]]) -> None:
-        """Keep the parameters that `fit` has learnt from, and a seed of features.
-
-        Each side has kernels and samples, and features refuse some kernels.
-        """
+    def _remember(self) -> None:
+        """Keep the parameters that `fit` has learnt from, and a seed of features."""
         if self.pooling is None:
             refuse_several(len(self._members()))
         if self.n_components is not None:
             [self.feature_seed_] = draw_seeds(generator_of(self.random_state), 1)
-            self._features(*sides)
         self._learnt_from = values_of(self, self._learns_from)
 
     def _seed(self) -> int:
@@ -227,13 +202,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             )
         return self.feature_seed_
 
-    def _features(self, *sides: tuple[list[Any], list[Any]]) -> list[FeatureMaps]:
-        """Return the features of the kernels of each side, which are independent."""
-        return [
-            FeatureMaps(kernels, self.n_components, self._seed() + i, *samples)
-            for i, (kernels, samples) in enumerate(sides)
-        ]
-
     def _check_weights(
         self,
         sample_weight: Any,
@@ -242,7 +210,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         name: str = "sample_weight",
         n_samples: int = 1,
     ) -> np.ndarray:
-        """Check the weights of the rows of X, which need a complete design.
+        """Check the weights of the rows of X.
 
         Some rows of each of the samples must have a weight. The weights sum to one.
         """
@@ -250,16 +218,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             raise ValueError(
                 f"{name} must be None for a sample that is read by blocks. Pass an "
                 "array, a sparse matrix or a DataFrame."
-            )
-        if not design.complete:
-            raise ValueError(
-                f"design == {shown(self.design)}, must be 'v' or 'u' with {name}, "
-                "because the pairs of an incomplete design have no weights."
-            )
-        if getattr(self, "second_order", False):
-            raise ValueError(
-                f"second_order == True, must be False with {name}, because two rows of "
-                "different weights form no pair."
             )
         least = design._least_rows(n_samples)
         return check_weights(sample_weight, n_rows(X) or 0, least, name)
@@ -275,15 +233,19 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         # Data without rows are refused when they are validated.
         if sample_weight is None or None in map(n_rows, samples):
             return *samples, None
-        self._refuse_weights(samples, name)
-        refuse_balanced(settings.kernels, NO_BALANCE.format(name))
+        check_consistent_length(*samples)
+        why = f"with {name}, because it divides by numbers of rows"
+        refuse_balanced(settings.kernels, why)
+        refuse_balanced(settings.target_kernels, why, "target_kernel")
         weights = self._check_weights(
             sample_weight, samples[0], settings.design, name, len(samples)
         )
         return *(rows_with_weight(Z, weights) for Z in samples), weights[weights > 0]
 
-    def _refuse_weights(self, samples: list[Any], name: str) -> None:
-        """Refuse weights that an estimator has no use for."""
+    def _gram_options(self) -> dict[str, Any]:
+        """Return how a fitted estimator computes its Gram operators."""
+        seed = 0 if self.n_components is None else self._seed()
+        return {"n_components": self.n_components, "seed": seed, "run": self._run}
 
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""

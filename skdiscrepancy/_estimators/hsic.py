@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import is_on_disk, tag_target
 from skdiscrepancy._data.blocks import LazyRows, table_of
@@ -22,14 +22,10 @@ from skdiscrepancy._data.checks import (
     takes_parameters_of,
 )
 from skdiscrepancy._data.frames import as_table, layout_of
-from skdiscrepancy._estimators.base import (
-    NO_BALANCE,
-    BaseDiscrepancy,
-    Settings,
-    collection_of,
-)
+from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
 from skdiscrepancy._gram.factors import factor_of
+from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.frequency_groups import FeaturePair
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import paired_blocks, piece_rows
@@ -52,8 +48,9 @@ from skdiscrepancy._statistics.dependence import (
     paired_core,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.second_order import refuse_far_pairs
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels._base import Kernel, refuse_balanced, sample_dtype
+from skdiscrepancy.kernels._base import Kernel, sample_dtype
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
 from skdiscrepancy.tables import encode, encode_target, fit_target_encoder
 
@@ -142,8 +139,9 @@ class HSICEstimator(BaseDiscrepancy):
         columns or labels, and random sums of them are used above. X and y may then be
         dask arrays, dask DataFrames, lists of blocks of rows, and functions that return
         an iterator of blocks. `score` reads them twice, and `test` a number of times
-        that grows with the number of kernels only; see :ref:`out_of_core`. Needs a
-        complete design and ``second_order=False``.
+        that grows with the number of kernels only; see :ref:`out_of_core`.
+        Incomplete designs and ``second_order=True`` compute the features of the rows
+        of their pairs, all of them for each kernel, and need rows in memory.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -203,7 +201,6 @@ class HSICEstimator(BaseDiscrepancy):
 
     _discrepancy = "HSIC"
     _learns_from = (*BaseDiscrepancy._learns_from, "target_kernel", "target_bandwidth")
-    _on_pairs = " on the rows i and i + N/2"
 
     _: KW_ONLY
     kernel: Any = ("gaussian", "laplace")
@@ -218,13 +215,15 @@ class HSICEstimator(BaseDiscrepancy):
     pooling: str | None = "fuse"
     fuse_nu: Any = "auto"
     encoder: Any = "auto"
-    n_components: int | None = None
+    n_components: Any = None
     n_jobs: int | None = None
     random_state: RandomStateLike = None
     verbose: int = 0
 
     @explains_keywords
-    def fit(self, X: ArrayLike, y: ArrayLike) -> HSICEstimator:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
+    ) -> HSICEstimator:
         """Choose the kernels on X and on y from a sample.
 
         If you change a parameter for kernels, bandwidths or the encoder after `fit`,
@@ -236,19 +235,25 @@ class HSICEstimator(BaseDiscrepancy):
             First variables.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second variables: numbers, or labels of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Rows of weight 0 are ignored, and the bandwidths weight
+            all other rows equally.
 
         Returns
         -------
         self : HSICEstimator
             Fitted estimator.
         """
-        return self._fit(X, y, self._check_params())
+        return self._fit(X, y, self._check_params(), sample_weight)
 
-    def _fit(self, X: Any, y: Any, settings: Settings) -> Self:
+    def _fit(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any = None
+    ) -> Self:
         """Choose the kernels, with checked parameters."""
         kernels = settings.kernels
         reader = self._reader(kernels, settings.design._least_rows(2))
         X, y = reader.pair_of_blocks(X, y)
+        X, y, _ = self._weighted([X, y], sample_weight, settings)
         tables = table_of(X), table_of(y)
         self.encoder_ = reader.fit([X])
         self.target_encoder_ = fit_target_encoder(
@@ -273,7 +278,7 @@ class HSICEstimator(BaseDiscrepancy):
         encoder = self.target_encoder_
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection
-        self._remember((collection, [X]), (target_collection, [y]))
+        self._remember()
         return self
 
     def _read(self, X: Any, y: Any, settings: Settings) -> Any:
@@ -339,8 +344,8 @@ class HSICEstimator(BaseDiscrepancy):
         design = settings.design
         X, y, weights = self._weighted(samples, sample_weight, settings)
         X, y = self._validate_fitted(X, y, settings)
-        pair = None
-        if self.n_components is not None:
+        pair, paired = None, self._is_paired(design)
+        if self.n_components is not None and not paired:
             pair = self._pair(X, y, weights=weights)
         if pair is not None:
             scales = self.normalize or settings.errors
@@ -348,15 +353,14 @@ class HSICEstimator(BaseDiscrepancy):
                 pair, unbiased=not design.biased, scales=scales
             )
             return self._result(statistics, settings, partial(feature_noise, pair))
-        x = gram(self.kernels_, X, run=self._run)
-        z = gram(self.target_kernels_, y, run=self._run)
+        x, z = self._grams(X, y, design)
         flags: Any = {"weights": weights, "second_order": self.second_order}
         statistics = hsic_statistics(
             x, z, design, random_state=self.random_state, **flags
         )
         noise = partial(hsic_noise, x, z, design, **flags)
         result = self._result(statistics, settings, noise)
-        if self.n_components is None:
+        if self.n_components is None or paired:
             return result
         # Features of these kernels are exact, and have no random errors.
         return replace(result, feature_errors=np.zeros_like(result.statistics))
@@ -424,7 +428,7 @@ class HSICEstimator(BaseDiscrepancy):
         if len(X) < 4 and not paired and options.method != "asymptotic":
             raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
         how = self._members(), self.random_state, self._run
-        if self.n_components is not None:
+        if self.n_components is not None and not paired:
             result = self._test_of_features(X, y, options.ready(*how))
             if result is not None:
                 return result
@@ -433,9 +437,20 @@ class HSICEstimator(BaseDiscrepancy):
         options = options.ready(*how)
         if not paired:
             return shift_test((X, self.kernels_), (y, self.target_kernels_), options)
-        x = gram(self.kernels_, X, run=self._run)
-        z = gram(self.target_kernels_, y, run=self._run)
+        x, z = self._grams(X, y, design)
         return one_sample_test(paired_core(x, z, design), design, options)
+
+    def _grams(self, X: Any, y: Any, design: Design) -> list[Any]:
+        """Return the Gram operators of X and of y. All pairs need exact kernels."""
+        refuse_far_pairs(design, X, y)
+        how, sides = self._gram_options(), (self.kernels_, self.target_kernels_)
+        if not self._is_paired(design):
+            how["n_components"] = None
+        seed = how.pop("seed")
+        return [
+            gram(kernels, rows, seed=seed + i, **how)
+            for i, (kernels, rows) in enumerate(zip(sides, (X, y), strict=True))
+        ]
 
     def _test_of_features(self, X: Any, y: Any, options: Options) -> TestResult | None:
         """Test whether X and y are independent, None if no features are random."""
@@ -463,7 +478,12 @@ class HSICEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, step: int | None = None, weights: Any = None
     ) -> FeaturePair | None:
         """Return the features of both sides, None if all kernels have exact ones."""
-        maps = self._features((self.kernels_, [X]), (self.target_kernels_, [y]))
+        maps = [
+            FeatureMaps(kernels, self.n_components, self._seed() + i, rows)
+            for i, (kernels, rows) in enumerate(
+                [(self.kernels_, X), (self.target_kernels_, y)]
+            )
+        ]
         is_lazy = isinstance(X, LazyRows)
         # Exact kernels need all rows in memory.
         if not is_lazy and not any(own.is_random for own in maps):
@@ -499,19 +519,15 @@ class HSICEstimator(BaseDiscrepancy):
         return super()._check_test(n_groups=None, **given)
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
+        if self._is_paired(settings.design):
+            return one_sample_methods(settings.design), ()
+        methods = ("permutation", "shift")
         if self.n_components is not None:
-            return ("permutation", "shift"), ()
-        if not self._is_paired(settings.design):
-            return ("permutation", "shift", "asymptotic"), ("permutation", "shift")
-        return one_sample_methods(settings.design), ()
+            return methods, ()
+        return (*methods, "asymptotic"), methods
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
-
-    def _refuse_weights(self, samples: list[Any], name: str) -> None:
-        of_y = getattr(self, "target_kernels_", [])
-        refuse_balanced(of_y, NO_BALANCE.format(name), "target_kernel")
-        check_consistent_length(*samples)
 
     def _validate_fitted(
         self, X: Any, y: Any, settings: Settings
@@ -601,7 +617,5 @@ def hsic_score(
     estimator = HSICEstimator(**params)
     settings = estimator._check_params()
     X, y = estimator._read(X, y, settings)
-    # Rows of weight 0 must have no effect on the bandwidths.
-    X, y, weights = estimator._weighted([X, y], sample_weight, settings)
-    fitted = estimator._fit(X, y, settings)
-    return fitted._evaluate_rows([X, y], settings, weights).value
+    fitted = estimator._fit(X, y, settings, sample_weight)
+    return fitted._evaluate_rows([X, y], settings, sample_weight).value

@@ -24,7 +24,7 @@ from skdiscrepancy._data.arrays import (
     readable,
     refuse_blocks,
 )
-from skdiscrepancy._data.blocks import LazyRows, lazy_pair, spread_rows
+from skdiscrepancy._data.blocks import LazyRows, lazy_pair
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     declares_parameters,
@@ -73,10 +73,11 @@ from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
     design_noise,
     over_design,
+    refuse_far_pairs,
     warn_left_out,
     witness,
 )
-from skdiscrepancy.designs import Design
+from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import Kernel, KernelLike
 from skdiscrepancy.kernels._names import KERNELS, check_kernel
 
@@ -465,10 +466,9 @@ def means(
     design, run = settings.design, Run(estimator.n_jobs)
     both = X, estimator._gradients(X)
     core = estimator._core(both, seed=seed, division=seed, run=run)
-    if estimator.n_components is not None:
-        return signed_groups(core, SCALE_GROUPS)[:2]
     if design.complete:
-        return signed_groups(core, 1)[:2]
+        n_groups = 1 if estimator.n_components is None else SCALE_GROUPS
+        return signed_groups(core, n_groups)[:2]
     options = Options("wild", 0, core.n, "max").ready([], seed, run)
     values, scale = signed_means(core, design, seed, options)
     return values[:, 0], scale
@@ -540,8 +540,8 @@ class KSDEstimator(BaseDiscrepancy):
         have about the power of the exact test. Avoid "matern32", whose random features
         have an infinite variance. X may then be a dask array, a dask DataFrame, a list
         of blocks of rows, or a function that returns an iterator of blocks. `score`
-        reads X twice and calls the model for each block; see :ref:`out_of_core`. Needs
-        a complete design.
+        reads X twice and calls the model for each block; see :ref:`out_of_core`.
+        Incomplete designs need rows in memory.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -790,7 +790,9 @@ class KSDEstimator(BaseDiscrepancy):
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)
             core = self._core((X, gradients), seed=seed, division=division)
-            return sign_test(core, options)
+            if design.complete:
+                return sign_test(core, options)
+            return one_sample_test(core, design, options)
         return stein_test(
             lambda rows: self._core((X[rows], gradients[rows])), len(X), design, options
         )
@@ -823,6 +825,9 @@ class KSDEstimator(BaseDiscrepancy):
         rows = [X for X, _ in samples]
         blocks: Blocks
         if any(isinstance(X, LazyRows) for X in rows):
+            design = check_design(self.design)
+            if not design.complete:
+                refuse_far_pairs(design, *rows)
             blocks = lazy_stein_blocks(self.score_function_, scale, *rows, run=run)
             rows = rows if scale is None else [X / scale for X in rows]
         else:
@@ -846,7 +851,7 @@ class KSDEstimator(BaseDiscrepancy):
         collection = collection_of(self, [rows], kernels)
         self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)
-        self._remember((self.kernels_, [spread_rows(X)[:1]]))
+        self._remember()
 
     def _validate_first(self, X: Any, design: Design) -> np.ndarray:
         """Validate the sample that is passed to `fit`."""

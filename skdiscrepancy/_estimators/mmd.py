@@ -287,28 +287,35 @@ def two_sample_test(
     *,
     paired: bool,
     by_groups: bool = False,
+    n_components: int | None = None,
 ) -> TestResult:
     """Test whether two samples have the same distribution.
 
     If `paired`, the core on pairs (X_i, Y_i) is used. For complete designs, `by_groups`
-    swaps groups of pairs if there are more pairs than groups.
+    swaps groups of pairs if there are more pairs than groups. Random features always
+    do so, and draw their groups themselves.
     """
     generator, in_series = options.generator, options.block_length is not None
-    run = options.run
+    how: dict[str, Any] = {"run": options.run}
+    if n_components is not None:
+        how["seed"], division = draw_seeds(generator, 2)
+        how["n_components"] = n_components
+    if paired:
+        size = paired_size(X, Y, design)
+        X, Y = X[:size], Y[:size]
+    by_groups |= in_series or n_components is not None
+    by_groups = not paired or (by_groups and design.complete)
+    if by_groups and not in_series and n_components is None:
+        # Groups must hold random rows, because neighbouring rows may be similar.
+        order = generator.permutation(len(X))
+        X, Y = X[order], Y[order if paired else generator.permutation(len(Y))]
+    core = gram(options.kernels, X, Y, **how)
+    core = core.paired() if paired else core
+    if n_components is not None:
+        core.seed, core.n_examples = division, 0 if paired else EXAMPLES
     if not paired:
-        if not in_series:
-            # Groups must hold random rows, because neighbouring rows may be similar.
-            X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
-        both = gram(options.kernels, X, Y, run=run)
         sizes, unbiased = [len(X), len(Y)], not design.biased
-        return permutation_test(both, sizes, options, unbiased=unbiased)
-    size = paired_size(len(X), len(Y), design)
-    by_groups = design.complete and (in_series or by_groups)
-    order = np.arange(size)
-    if by_groups and not in_series:
-        # Groups must hold random pairs, and blocks neighbouring pairs.
-        order = generator.permutation(size)
-    core = gram(options.kernels, X[order], Y[order], run=run).paired()
+        return permutation_test(core, sizes, options, unbiased=unbiased)
     if by_groups:
         return sign_test(core, options)
     return one_sample_test(core, design, options)
@@ -389,10 +396,11 @@ class MMDEstimator(BaseDiscrepancy):
         does not grow. 256 features have about the power of the exact test. Gaussian,
         Laplace, IMQ and Matern (p=2) kernels have a cosine and a sine for each of
         n_components / 2 frequencies. Linear kernels, kernels on labels and
-        :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact. Needs a complete
-        design and ``second_order=False``. With random features, samples may also be
-        dask arrays, dask DataFrames, lists of blocks of rows, and functions that return
-        an iterator of blocks; see :ref:`out_of_core`.
+        :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact. With random
+        features and a complete design, samples may also be dask arrays, dask
+        DataFrames, lists of blocks of rows, and functions that return an iterator of
+        blocks; see :ref:`out_of_core`. Incomplete designs and ``second_order=True``
+        compute the features of the rows of their pairs.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -446,7 +454,6 @@ class MMDEstimator(BaseDiscrepancy):
     """
 
     _discrepancy = "MMD"
-    _on_pairs = " on pairs (X_i, Y_i)"
     _: KW_ONLY
     kernel: Any = ("gaussian", "laplace")
     bandwidth: Any = "grid"
@@ -692,16 +699,9 @@ class MMDEstimator(BaseDiscrepancy):
             columns = [differences(*columns)]
         options = options.with_block_length(min(sizes), *columns)
         options = options.ready(kernels, self.random_state, self._run)
-        if self.n_components is not None:
-            seed, division = draw_seeds(options.generator, 2)
-            how = {"n_components": self.n_components, "seed": seed, "run": options.run}
-            core = gram(kernels, *samples, **how)
-            core.seed, core.n_examples = division, EXAMPLES
-            return permutation_test(core, sizes, options, unbiased=not design.biased)
         X, Y = samples
-        result = two_sample_test(
-            X, Y, design, options, paired=on_pairs, by_groups=paired
-        )
+        how: Any = {"by_groups": paired, "n_components": self.n_components}
+        result = two_sample_test(X, Y, design, options, paired=on_pairs, **how)
         if kernel is None or min(sizes) < LEAST_ROWS:
             return result
         # Copies, because users may change their data before they ask for the effect.
@@ -782,7 +782,7 @@ class MMDEstimator(BaseDiscrepancy):
         self.reference_weight_ = weights
         self.kernels_ = collection
         self._reference = None
-        self._remember((collection, samples))
+        self._remember()
         return self
 
     @in_one_blas_thread
@@ -817,11 +817,6 @@ class MMDEstimator(BaseDiscrepancy):
         if kept is None or not kept.is_like(found):
             return found
         return found._replace(sums=kept.sums)
-
-    def _gram_options(self) -> dict[str, Any]:
-        """Return threads and features, as :func:`gram` takes them."""
-        seed = 0 if self.n_components is None else self._seed()
-        return {"n_components": self.n_components, "seed": seed, "run": self._run}
 
     def _evaluate_pair(
         self,

@@ -193,6 +193,10 @@ class FeatureMaps:
             for k, F in self.evaluate(block[strip], index[strip]):
                 yield strip, k, F
 
+    def vectors(self, k: int, F: Any) -> np.ndarray:
+        """Return the features of rows as a dense array."""
+        return F.toarray() if issparse(F) else F
+
     def accumulate(self, k: int, F: Any, weights: Any) -> Any:
         """Return weighted sums of features, to be finished when all are added."""
         return weights @ F
@@ -293,6 +297,26 @@ def _of_rows(function: Callable[[Any], Any], block: Any, index: Index) -> Any:
     return function(block)
 
 
+class PairedMaps(FeatureMaps):
+    """Differences of the features of two rows, for pairs of rows i and i + n."""
+
+    def __init__(self, maps: FeatureMaps, n: int):
+        self.maps, self.n, self.n_frequencies = maps, n, maps.n_frequencies
+        self.has_labels = maps.has_labels
+        self._set(maps.parts)
+
+    def has_unit_norm(self, k: int) -> bool:
+        """Tell whether k(x, x) = 1 for every row."""
+        return False
+
+    def strips(self, block: Any, index: np.ndarray) -> Iterator[tuple[slice, int, Any]]:
+        """Yield the differences of features."""
+        x, y = block
+        both = self.maps.strips(x, index), self.maps.strips(y, index + self.n)
+        for (strip, k, F), (_, _, G) in zip(*both, strict=True):
+            yield strip, k, F - G
+
+
 # Bytes that the sums of Stein features over groups of one piece may take. More sums
 # take more passes.
 GROUP_BYTES = 2**26
@@ -351,6 +375,11 @@ class SteinMaps(FeatureMaps):
         S = np.column_stack((S, np.ones(len(S))))
         for strip, k, F in super().strips(rows, index):
             yield strip, k, (S[strip], norms[k][strip], F)
+
+    def vectors(self, k: int, F: Any) -> np.ndarray:
+        """Return the features of rows as a dense array."""
+        S, _, F = F
+        return self.finish(k, S[:, :, np.newaxis] * F[:, np.newaxis])
 
     def accumulate(self, k: int, F: Any, weights: Any) -> Any:
         """Return weighted sums of features, without the features of rows."""

@@ -17,16 +17,22 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_array, issparse, vstack
 
-from skdiscrepancy._data.arrays import aligned_products, as_block, inner_products
+from skdiscrepancy._data.arrays import (
+    aligned_products,
+    as_block,
+    as_rows,
+    inner_products,
+)
 from skdiscrepancy._data.blocks import spread_rows
 from skdiscrepancy._data.distances import Index
-from skdiscrepancy._gram.feature_maps import FeatureMaps
-from skdiscrepancy._gram.pieces import Blocks, Piece, PieceRows, add
+from skdiscrepancy._gram.feature_maps import FeatureMaps, PairedMaps
+from skdiscrepancy._gram.pieces import ArrayBlocks, Blocks, Piece, PieceRows, add
 from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, RowSums
 from skdiscrepancy._gram.run import progress
 from skdiscrepancy._gram.tiles import (
     Gram,
     GroupSums,
+    PairedGram,
     Values,
     as_indices,
     check_group_memory,
@@ -112,7 +118,9 @@ class FeatureGram(Gram):
         n_examples: int = 0,
     ):
         self.maps, self.blocks, self.run = maps, blocks, blocks.run
-        self.n_kernels, self.n_features = maps.n_kernels, blocks.n_features
+        self.n_kernels = maps.n_kernels
+        # Numbers that the values of a row of tiles need.
+        self.n_features = sum(map(maps.size, range(maps.n_kernels)))
         self.weights, self.kept = weights, kept
         self.seed, self.n_examples = seed, n_examples
         self.starts = np.cumsum([0, *blocks.sizes]).tolist()
@@ -121,13 +129,11 @@ class FeatureGram(Gram):
     def features(self, rows: Index) -> list[np.ndarray]:
         """Return the features of a few rows for each kernel."""
         index, maps = as_indices(rows), self.maps
-        shapes = map(maps.shape, range(self.n_kernels))
-        found = [np.zeros((len(index), *shape)) for shape in shapes]
+        sizes = map(maps.size, range(self.n_kernels))
+        found = [np.empty((len(index), size)) for size in sizes]
         for strip, k, F in maps.strips(self.blocks.take(index), index):
-            out = found[k][strip]
-            F = F.toarray() if issparse(F) else F
-            maps.accumulate_groups(k, F, csr_array(np.eye(len(out))), out)
-        return [maps.finish(k, sums) for k, sums in enumerate(found)]
+            found[k][strip] = maps.vectors(k, F)
+        return found
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the tiles of F F'."""
@@ -140,6 +146,12 @@ class FeatureGram(Gram):
         """Return the values of pairs."""
         both = zip(self.features(rows), self.features(cols), strict=True)
         return np.array([aligned_products(F, G) for F, G in both])
+
+    def paired(self) -> Gram:
+        """Return the core of the second order."""
+        blocks = self.blocks
+        one_side = isinstance(blocks, ArrayBlocks) and len(blocks.sides) == 1
+        return PairedFeatures(self) if one_side else super().paired()
 
     def sums(
         self, weights: np.ndarray | None = None, *, diagonal: bool = True
@@ -419,6 +431,21 @@ class FeatureGram(Gram):
             if self.n_examples:
                 rows, squares = _moments_of_examples(self.maps, examples, n)
         return GroupSums(groups, rows, squares, diagonals)
+
+
+class PairedFeatures(FeatureGram):
+    """The core of the second order of rows in memory: differences of features."""
+
+    def __init__(self, inner: FeatureGram):
+        n = inner.n // 2
+        x, y = (inner.blocks.take(slice(start, start + n)) for start in (0, n))
+        blocks = ArrayBlocks(as_rows(x), beside=[as_rows(y)], run=inner.run)
+        super().__init__(PairedMaps(inner.maps, n), blocks)
+        self.inner = inner
+
+    def magnitudes(self) -> np.ndarray:
+        """Return sums of absolute kernel values, which are not zero if the core is."""
+        return PairedGram(self.inner).magnitudes()
 
 
 def _over_all(part: RowSums) -> list[np.ndarray]:

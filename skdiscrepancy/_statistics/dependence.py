@@ -39,6 +39,7 @@ from skdiscrepancy._statistics.second_order import (
     matrix_gram,
     one_statistic,
     over_design,
+    refuse_pair_weights,
     too_few_rows,
     warn_unused,
 )
@@ -246,6 +247,7 @@ def hsic_statistics(
     `weights` of the rows need a complete design and no `second_order`.
     """
     if second_order or not design.complete:
+        refuse_pair_weights(design, weights)
         return over_design(paired_core(x, y, design), design, random_state)
     unbiased, w = not design.biased, weights
     norms, pairs, nu = NO_NORMS, UNIFORM, float(x.n)

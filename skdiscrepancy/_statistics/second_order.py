@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.arrays import as_rows
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
@@ -86,6 +87,7 @@ def over_design(
     """
     if design.complete:
         return complete(core, unbiased=not design.biased, scales=scales)
+    refuse_pair_weights(design, *core.weights)
     moments = core.moments(design, random_state)
     nu = moments.weight / core.n
     with np.errstate(all="ignore"):
@@ -391,8 +393,31 @@ def ksd_from_gram(
     return one_statistic(over_design(core, design, random_state), normalize=normalize)
 
 
-def paired_size(m: int, n: int, design: Design) -> int:
-    """Return the number of pairs (X_i, Y_i). Complete designs need equal sizes."""
+def refuse_far_pairs(design: Design, *samples: Any) -> None:
+    """Refuse pairs of rows that are read by blocks."""
+    if any(isinstance(sample, LazyRows) for sample in samples):
+        raise ValueError(
+            f"design == {design!r}, must be 'u' or 'v', with second_order=False and "
+            "paired=False, for a sample that is read by blocks, because the two rows "
+            "of a pair may be in blocks that are not in memory at the same time. Pass "
+            "an array, a sparse matrix or a DataFrame."
+        )
+
+
+def refuse_pair_weights(design: Design, *weights: np.ndarray | None) -> None:
+    """Refuse weights of pairs, unless all rows that are left have the same weight."""
+    if any(of_rows is not None and np.ptp(of_rows) > 0 for of_rows in weights):
+        raise ValueError(
+            f"design == {design!r}, must be 'v' or 'u' with second_order=False, if "
+            "sample_weight has different weights above zero, because two rows of "
+            "different weights form no pair."
+        )
+
+
+def paired_size(X: Any, Y: Any, design: Design) -> int:
+    """Return the number of pairs (X_i, Y_i), and warn about rows that are not used."""
+    refuse_far_pairs(design, X, Y)
+    m, n = len(X), len(Y)
     if m != n:
         if design.complete:
             raise ValueError(
@@ -483,7 +508,7 @@ def mmd_from_gram(
     K = np.block([[K_xx, K_xy], [K_xy.T, K_yy]])
     core: Gram = matrix_gram(K, m)
     if second_order or not design.complete:
-        size = paired_size(m, n, design)
+        size = paired_size(K_xx, K_yy, design)
         if m != n:
             some = np.r_[:size, m : m + size]
             K = K[np.ix_(some, some)]
@@ -560,13 +585,8 @@ class Reference(NamedTuple):
             both = gram(self.kernels, X, Y, reference=True, **options, **self.options)
             both.held_out = held_out
             return both
-        if self.weights is not None:
-            raise ValueError(
-                f"design == {design!r}, must be 'v' or 'u' with second_order=False, "
-                "because `fit` was called with sample_weight, and pairs (X_i, Y_i) "
-                "have no weights."
-            )
-        size = paired_size(len(X), len(Y), design)
+        refuse_pair_weights(design, self.weights, weights)
+        size = paired_size(X, Y, design)
         return gram(self.kernels, X[:size], Y[:size], **self.options).paired()
 
     def core_of_held_out(self, rows: np.ndarray) -> Gram:
