@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import binom
 
@@ -123,8 +124,29 @@ def test_resamples_are_enough_for_the_correction():
     X, Y = np.random.RandomState(0).normal(size=(2, 30, 15))
     Y[:, 7] += 4
     tests = mmd_column_tests(X, Y, random_state=0, n_bandwidths=1)
-    assert len(tests.results[0].null_distribution) == 1499
+    assert len(tests.results[7].null_distribution) == 1499
     assert_allclose(tests.adjusted_pvalues[7], 15 / 1500)
+
+
+def test_only_small_pvalues_have_many_resamples():
+    X, Y = np.random.RandomState(0).normal(size=(2, 30, 15))
+    Y[:, 7] += 4
+    few, many, tests = (
+        mmd_column_tests(X, Y, random_state=0, n_bandwidths=1, n_resamples=n)
+        for n in (999, 1499, None)
+    )
+    expected = np.where(few.pvalues > 50 / 1000, few.pvalues, many.pvalues)
+    assert_array_equal(tests.pvalues, expected)
+
+
+def test_sparse_columns_are_those_of_the_dense_matrix():
+    rng = np.random.RandomState(0)
+    X, Y = rng.poisson(0.5, size=(2, 50, 3)).astype(float)
+    y = X[:, 1] + rng.normal(size=50)
+    for test, given in ((mmd_column_tests, Y), (hsic_column_tests, y)):
+        second = csr_array(given) if given is Y else given
+        dense = test(X, given, random_state=0, **FEW)
+        assert test(csr_array(X), second, random_state=0, **FEW) == dense
 
 
 def test_corrections_are_those_of_their_definitions():

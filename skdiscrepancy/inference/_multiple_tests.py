@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from scipy.stats import false_discovery_control
 
 from skdiscrepancy._data.arrays import (
     are_labels,
     as_array,
+    as_block,
     check_rows,
     encode_labels,
     is_numeric,
@@ -82,7 +84,7 @@ class ColumnSample:
 
     Attributes
     ----------
-    parts : list of ndarray of shape (n_samples, n_columns)
+    stored : list of {ndarray, sparse array} of shape (n_samples, n_columns)
         The column in each table. Numbers with missing values have two columns, as from
         `TableEncoder`.
     of_labels : bool
@@ -91,9 +93,14 @@ class ColumnSample:
         Fraction of missing values in each table.
     """
 
-    parts: list[np.ndarray]
+    stored: list[Any]
     of_labels: bool
     missing: list[float]
+
+    @property
+    def parts(self) -> list[np.ndarray]:
+        """The column in each table. A column of a sparse matrix becomes dense here."""
+        return [part.toarray() if issparse(part) else part for part in self.stored]
 
     def order(self, part: np.ndarray) -> np.ndarray:
         """Return columns of numbers that describe the order of the rows of a table."""
@@ -107,15 +114,16 @@ class ColumnSample:
         It is the largest difference of the frequencies of a set of values. The sets are
         all sets of labels, or the intervals of numbers, with or without missing values.
         """
-        sizes = [len(part) for part in self.parts]
+        parts = self.parts
+        sizes = [len(part) for part in parts]
         if self.of_labels:
-            codes = encode_labels(*self.parts).ravel()
+            codes = encode_labels(*parts).ravel()
             both = np.split(codes, [sizes[0]])
             counts = [np.bincount(part, minlength=codes.max() + 1) for part in both]
             return float(np.abs(counts[0] / sizes[0] - counts[1] / sizes[1]).sum() / 2)
         known = [
             np.sort(part[part[:, 1] == 0, 0] if part.shape[1] > 1 else part[:, 0])
-            for part in self.parts
+            for part in parts
         ]
         values = np.unique(np.concatenate(known))
         first, second = (
@@ -178,6 +186,10 @@ def _split(X: Any, name: str) -> tuple[list[Any], list[Any]]:
     if is_table(X):
         names = unique_names(X, name)
         columns = [take_columns(X, [column]) for column in names]
+    elif issparse(X):
+        X = as_block(check_rows(X, name, accept_sparse="csc")).tocsc()
+        names = [f"x{j}" for j in range(X.shape[1])]
+        columns = [X[:, [j]] for j in range(X.shape[1])]
     else:
         X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
         X = check_rows(X, name, dtype=None)
@@ -381,12 +393,17 @@ def _test_columns(
     # Threads run columns, not parts of them.
     one = copy(estimator).set_params(n_jobs=1, verbose=0, encoder="auto")
     # All tests look at the order of their rows together.
-    work = Work(_test_column, one, of_tests(settings, len(columns)), target)
+    # Shifts are as many as there are rows.
+    in_stages = not settings.options.n_resamples and settings.options.method != "shift"
+    of_all = of_tests(settings, len(columns))
+    work = Work(_test_column, one, of_all, target, in_stages)
     tasks = zip(names, columns, seeds, strict=True)
     results = list(run_all(tasks, work, estimator._run, what="columns"))
     pvalues = np.array([result.pvalue for result in results])
     # Gamma and normal distributions have no resamples, and any p-value.
     drawn = [len(result.null_distribution) or np.inf for result in results]
+    if in_stages and np.isfinite(drawn).all():
+        drawn = [max(of_all.options.n_resamples, *drawn)]
     smallest = adjust_pvalues(1 / (1 + np.array(drawn)), settings.correction).min()
     if smallest > LEVEL:
         warn_user(
@@ -413,22 +430,46 @@ def _test_columns(
     )
 
 
+# Resamples of the first stages of a test, and how many of them, with the data, have at
+# least the statistic of the data if the stage is the last.
+STAGES, ENOUGH = (999, 9_999), 50
+
+
 def _test_column(
     estimator: Any,
     settings: Settings,
     target: tuple[Any, ...],
+    in_stages: bool,
     task: tuple[Any, ColumnSample, int],
 ) -> TestResult:
-    """Test one column, with a label kernel if it does not hold numbers."""
+    """Test one column, with a label kernel if it does not hold numbers.
+
+    In stages, a test has many resamples only if few resamples give a small p-value. The
+    p-value of the first stage whose p-value is above a bound c is reported. If bounds
+    decrease, a p-value of at most t, c_s > t >= c_(s + 1), is reported only if stage
+    s + 1 has a p-value of at most t. So the type I error stays exact.
+    """
     name, column, seed = task
     if column.of_labels:
         settings = replace(settings, kernels=[IndicatorKernel()])
     own, samples = copy(estimator).set_params(random_state=seed), column.parts
-    try:
+
+    def test(n_resamples: int) -> TestResult:
+        options = settings.options._replace(n_resamples=n_resamples)
+        of_stage, rows = replace(settings, options=options), [*samples, *target]
         if not target:
-            return own._test_pair(*samples, settings, effect=False)
-        samples = [*samples, *target]
-        return own._fit(*samples, settings)._test(*samples, settings)
+            return own._test_pair(*rows, of_stage, effect=False)
+        return own._fit(*rows, of_stage)._test(*rows, of_stage)
+
+    most = settings.options.n_resamples
+    stages = [n for n in STAGES if n < most] if in_stages else []
+    try:
+        for n_resamples in stages:
+            result = test(n_resamples)
+            drawn = len(result.null_distribution)
+            if not drawn or result.pvalue > ENOUGH / (1 + n_resamples):
+                return result
+        return test(most)
     except ValueError as error:
         raise ValueError(f"Column {name!r}: {error}") from error
 
@@ -519,9 +560,9 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTests:
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n_samples_X, n_features)
+    X : {array-like, sparse matrix} or DataFrame of shape (n_samples_X, n_features)
         First sample.
-    Y : array-like or DataFrame of shape (n_samples_Y, n_features)
+    Y : {array-like, sparse matrix} or DataFrame of shape (n_samples_Y, n_features)
         Second sample, with the same columns. Columns of DataFrames are matched by name.
     correction : {"bh", "by", "holm"} or None, default="bh"
         Correction of the p-values for the number of columns. "bh" (Benjamini and
@@ -532,8 +573,9 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTests:
         Kernels for the columns of numbers.
     n_resamples : int or None, default=None
         Number of resamples of each test. None is 100 times the number of columns, and
-        at least 999, so that p-values can be small enough to pass the correction. The
-        time then grows with the square of the number of columns.
+        at least 999, so that p-values can be small enough to pass the correction. A
+        column has more than 999 resamples only if these give it a p-value of at most
+        0.05.
     encoder : "auto" or None, default="auto"
         "auto" reads dates and missing values of a DataFrame as they are: a column of
         numbers with missing values becomes the two columns of
@@ -617,7 +659,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n_samples, n_features)
+    X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
         Columns to test.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Numbers, or labels of any type. A Series or DataFrame may have missing values. A
@@ -630,7 +672,8 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
     n_resamples : int or None, default=None
         Smallest number of resamples of each test. None is 100 times the number of
         columns, and at least 999, so that p-values can be small enough to pass the
-        correction. The time then grows with the square of the number of columns.
+        correction. A column has more than 999 resamples only if these give it a p-value
+        of at most 0.05.
     encoder : "auto" or None, default="auto"
         "auto" reads dates and missing values of a DataFrame as they are: a column of
         numbers with missing values becomes the two columns of
