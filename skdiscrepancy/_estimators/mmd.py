@@ -279,6 +279,29 @@ def _some_rows(Z: Any) -> Any:
     return Z[noise_rows(len(Z), most=most)]
 
 
+def samples_test(
+    samples: Sequence[Any],
+    options: Options,
+    *,
+    unbiased: bool = True,
+    n_components: int | None = None,
+) -> TestResult:
+    """Test whether two or more samples have the same distribution, by permutations."""
+    generator, in_series = options.generator, options.block_length is not None
+    how: dict[str, Any] = {"run": options.run}
+    if n_components is not None:
+        seed, division = draw_seeds(generator, 2)
+        how |= {"n_components": n_components, "seed": seed}
+    elif not in_series:
+        # Groups must hold random rows, because neighbouring rows may be similar.
+        samples = [Z[generator.permutation(len(Z))] for Z in samples]
+    core = gram(options.kernels, *samples, **how)
+    if n_components is not None:
+        core.n_examples = EXAMPLES
+        core.seed = None if in_series else division
+    return permutation_test(core, list(map(len, samples)), options, unbiased=unbiased)
+
+
 def two_sample_test(
     X: np.ndarray,
     Y: np.ndarray,
@@ -294,21 +317,15 @@ def two_sample_test(
     swaps groups of pairs if there are more pairs than groups.
     """
     generator, in_series = options.generator, options.block_length is not None
-    run = options.run
     if not paired:
-        if not in_series:
-            # Groups must hold random rows, because neighbouring rows may be similar.
-            X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
-        both = gram(options.kernels, X, Y, run=run)
-        sizes, unbiased = [len(X), len(Y)], not design.biased
-        return permutation_test(both, sizes, options, unbiased=unbiased)
+        return samples_test([X, Y], options, unbiased=not design.biased)
     size = paired_size(len(X), len(Y), design)
     by_groups = design.complete and (in_series or by_groups)
     order = np.arange(size)
     if by_groups and not in_series:
         # Groups must hold random pairs, and blocks neighbouring pairs.
         order = generator.permutation(size)
-    core = gram(options.kernels, X[order], Y[order], run=run).paired()
+    core = gram(options.kernels, X[order], Y[order], run=options.run).paired()
     if by_groups:
         return sign_test(core, options)
     return one_sample_test(core, design, options)
@@ -693,11 +710,8 @@ class MMDEstimator(BaseDiscrepancy):
         options = options.with_block_length(min(sizes), *columns)
         options = options.ready(kernels, self.random_state, self._run)
         if self.n_components is not None:
-            seed, division = draw_seeds(options.generator, 2)
-            how = {"n_components": self.n_components, "seed": seed, "run": options.run}
-            core = gram(kernels, *samples, **how)
-            core.seed, core.n_examples = division, EXAMPLES
-            return permutation_test(core, sizes, options, unbiased=not design.biased)
+            how = {"unbiased": not design.biased, "n_components": self.n_components}
+            return samples_test(samples, options, **how)
         X, Y = samples
         result = two_sample_test(
             X, Y, design, options, paired=on_pairs, by_groups=paired
@@ -744,7 +758,7 @@ class MMDEstimator(BaseDiscrepancy):
         design, paired = settings.design, settings.paired
         on_pairs = paired or self._is_paired(design)
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
-        in_blocks = design.complete and self.n_components is None
+        in_blocks = design.complete
         setting = "paired == True" if paired else "this design"
         return methods, methods if in_blocks else (), setting
 
