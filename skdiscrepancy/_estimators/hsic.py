@@ -43,11 +43,14 @@ from skdiscrepancy._nulls.shifts import (
 from skdiscrepancy._statistics.dependence import (
     dependence_of_features,
     feature_noise,
+    feature_projections,
     hsic_noise,
+    hsic_projections,
     hsic_statistics,
     paired_core,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.noise import Projections
 from skdiscrepancy._statistics.second_order import refuse_far_pairs
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, sample_dtype
@@ -491,6 +494,18 @@ class HSICEstimator(BaseDiscrepancy):
         blocks = paired_blocks(X, y, step=step, run=self._run)
         some = (X.some, y.some) if is_lazy else None
         return FeaturePair(maps, blocks, self.feature_seed_, some, weights)
+
+    def _projections(
+        self, X: Any, y: Any, weights: Any, length: int | None
+    ) -> Projections:
+        """Return the statistic of validated rows, and its projections on the rows."""
+        if self.n_components is not None:
+            pair = self._pair(X, y, weights=weights)
+            if pair is not None:
+                return feature_projections(pair, length)
+        x = gram(self.kernels_, X, run=self._run)
+        z = gram(self.target_kernels_, y, run=self._run)
+        return hsic_projections(x, z, weights, length)
 
     def _gamma_test(self, X: np.ndarray, y: np.ndarray) -> TestResult:
         """Test whether X and y are independent, by a gamma distribution."""

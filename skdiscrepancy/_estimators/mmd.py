@@ -279,6 +279,29 @@ def _some_rows(Z: Any) -> Any:
     return Z[noise_rows(len(Z), most=most)]
 
 
+def samples_test(
+    samples: Sequence[Any],
+    options: Options,
+    *,
+    unbiased: bool = True,
+    n_components: int | None = None,
+) -> TestResult:
+    """Test whether two or more samples have the same distribution, by permutations."""
+    generator, in_series = options.generator, options.block_length is not None
+    how: dict[str, Any] = {"run": options.run}
+    if n_components is not None:
+        seed, division = draw_seeds(generator, 2)
+        how |= {"n_components": n_components, "seed": seed}
+    elif not in_series:
+        # Groups must hold random rows, because neighbouring rows may be similar.
+        samples = [Z[generator.permutation(len(Z))] for Z in samples]
+    core = gram(options.kernels, *samples, **how)
+    if n_components is not None:
+        core.n_examples = EXAMPLES
+        core.seed = None if in_series else division
+    return permutation_test(core, list(map(len, samples)), options, unbiased=unbiased)
+
+
 def two_sample_test(
     X: np.ndarray,
     Y: np.ndarray,
@@ -296,26 +319,23 @@ def two_sample_test(
     do so, and draw their groups themselves.
     """
     generator, in_series = options.generator, options.block_length is not None
-    how: dict[str, Any] = {"run": options.run}
+    if not paired:
+        how: Any = {"unbiased": not design.biased, "n_components": n_components}
+        return samples_test([X, Y], options, **how)
+    size = paired_size(X, Y, design)
+    X, Y, how = X[:size], Y[:size], {"run": options.run}
     if n_components is not None:
         how["seed"], division = draw_seeds(generator, 2)
         how["n_components"] = n_components
-    if paired:
-        size = paired_size(X, Y, design)
-        X, Y = X[:size], Y[:size]
     by_groups |= in_series or n_components is not None
-    by_groups = not paired or (by_groups and design.complete)
+    by_groups &= design.complete
     if by_groups and not in_series and n_components is None:
-        # Groups must hold random rows, because neighbouring rows may be similar.
-        order = generator.permutation(len(X))
-        X, Y = X[order], Y[order if paired else generator.permutation(len(Y))]
-    core = gram(options.kernels, X, Y, **how)
-    core = core.paired() if paired else core
+        # Groups must hold random pairs, and blocks neighbouring pairs.
+        order = generator.permutation(size)
+        X, Y = X[order], Y[order]
+    core = gram(options.kernels, X, Y, **how).paired()
     if n_components is not None:
-        core.seed, core.n_examples = division, 0 if paired else EXAMPLES
-    if not paired:
-        sizes, unbiased = [len(X), len(Y)], not design.biased
-        return permutation_test(core, sizes, options, unbiased=unbiased)
+        core.seed = None if in_series else division
     if by_groups:
         return sign_test(core, options)
     return one_sample_test(core, design, options)
@@ -744,7 +764,7 @@ class MMDEstimator(BaseDiscrepancy):
         design, paired = settings.design, settings.paired
         on_pairs = paired or self._is_paired(design)
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
-        in_blocks = design.complete and self.n_components is None
+        in_blocks = design.complete
         setting = "paired == True" if paired else "this design"
         return methods, methods if in_blocks else (), setting
 

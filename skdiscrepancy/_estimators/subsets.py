@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -22,7 +23,9 @@ from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._gram.feature_maps import have_features
 from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.pieces import Blocks, blocks_of
 from skdiscrepancy._gram.run import Run, Work, run_all
 from skdiscrepancy._statistics.second_order import check_finite, complete
 from skdiscrepancy.kernels._names import kernel_name
@@ -108,6 +111,10 @@ def mmd_subsets(
     subset_size: int = 1000,
     kernel: Any = "polynomial",
     bandwidth: Any = "median",
+    encoder: Any = "auto",
+    sample_weight: Any = None,
+    sample_weight_Y: Any = None,
+    n_components: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
@@ -182,6 +189,8 @@ def mmd_subsets(
         kernel=kernel,
         bandwidth=bandwidth,
         normalize=False,
+        encoder=encoder,
+        n_components=n_components,
         n_jobs=n_jobs,
         random_state=random_state,
         verbose=verbose,
@@ -192,7 +201,18 @@ def mmd_subsets(
             f"kernel == {shown(kernel)} has {len(settings.kernels)} kernels, must be "
             "one kernel for mmd_subsets."
         )
-    table, [X, Y] = mmd._read_together([as_table(X), as_table(Y)], settings)
+    # A subset is in memory, so exact kernels can read data in blocks, too.
+    mmd.n_components = n_components or subset_size
+    reader = mmd._reader(settings.kernels, settings.design._least_rows())
+    tables, weights = [], []
+    given = (X, "X", sample_weight), (Y, "Y", sample_weight_Y)
+    for Z, name, of_rows in given:
+        word = "sample_weight" + "_Y" * (name == "Y")
+        Z = reader.blocks(as_table(Z), name)
+        Z, of_rows = mmd._weighted([Z], of_rows, settings, word)
+        tables.append(Z)
+        weights.append(of_rows)
+    table, [X, Y] = mmd._read_together(tables, settings)
     if subset_size > min(len(X), len(Y)):
         raise ValueError(
             f"subset_size == {subset_size}, must be at most {min(len(X), len(Y))}, the "
@@ -206,8 +226,12 @@ def mmd_subsets(
             f"bandwidth == {shown(bandwidth)} makes {len(kernels)} kernels of "
             f"{settings.kernels[0]!r}, must be 'median' or one number for mmd_subsets."
         )
-    seeds = draw_seeds(generator_of(random_state), n_subsets)
-    work = Work(_subset_mmd, [X, Y], kernels, subset_size)
+    generator = generator_of(random_state)
+    seeds = draw_seeds(generator, n_subsets)
+    known = n_components if have_features(kernels, X.shape[1]) else None
+    how = {"n_components": known, "seed": draw_seeds(generator, 1)[0]}
+    samples = [blocks_of(Z) for Z in (X, Y)]
+    work = Work(_subset_mmd, samples, weights, kernels, subset_size, how)
     values = check_finite(np.array(list(run_all(seeds, work, Run(n_jobs, verbose)))))
     # Sums and squares may be beyond floating point where their means are not. Powers of
     # two change no digit.
@@ -223,10 +247,18 @@ def mmd_subsets(
 
 
 def _subset_mmd(
-    samples: list[np.ndarray], kernels: list[Any], size: int, seed: int
+    samples: list[Blocks],
+    weights: list[Any],
+    kernels: list[Any],
+    size: int,
+    how: dict[str, Any],
+    seed: int,
 ) -> float:
     """Compute the unbiased squared MMD of one subset of each sample."""
-    generator = np.random.RandomState(seed)
-    some = [Z[generator.choice(len(Z), size, replace=False)] for Z in samples]
-    both = gram(kernels, *some, run=Run(1))
-    return float(complete(both, unbiased=True).values[0])
+    generator, some, of_some = np.random.RandomState(seed), [], []
+    for rows, w in zip(samples, weights, strict=True):
+        index = generator.choice(rows.sizes[0], size, replace=False)
+        some.append(as_rows(rows.take(index)))
+        of_some.append(None if w is None else w[index])
+    both = gram(kernels, *some, weights=of_some, run=Run(1), **how)
+    return float(complete(both, unbiased=True, scales=False).values[0])

@@ -8,7 +8,7 @@ All that is needed of them are a few sums over rows, so samples may be streams.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain
 from operator import add as add_lists
 from typing import Any, NamedTuple
@@ -401,7 +401,7 @@ class FeatureGram(Gram):
         permutations of groups do not change the sums. The diagonal is summed over each
         group.
         """
-        if self.seed is None:
+        if self.seed is None and not self.n_examples:
             return super().group_sums(bounds)
         K, sizes = self.n_kernels, np.diff(bounds)
         G, n = len(sizes), int(bounds[-1])
@@ -413,8 +413,7 @@ class FeatureGram(Gram):
         with progress("kernel sums", len(passes), self.run.verbose) as line, quiet:
             for kernels, maps in passes:
                 # The same groups in every pass.
-                draw = np.random.default_rng(self.seed)
-                numbers = random_groups(self.blocks, owners, sizes, shares, draw)
+                numbers = self._groups(bounds, owners, shares)
                 work = self.blocks.task(
                     _groups_of, maps, G, merge=_merge_groups, is_large=True
                 )
@@ -431,6 +430,23 @@ class FeatureGram(Gram):
             if self.n_examples:
                 rows, squares = _moments_of_examples(self.maps, examples, n)
         return GroupSums(groups, rows, squares, diagonals)
+
+    def _groups(
+        self, bounds: np.ndarray, owners: np.ndarray, shares: np.ndarray
+    ) -> Iterator[Any]:
+        """Yield what returns the groups of the rows of each piece."""
+        sizes, pieces = np.diff(bounds), self.blocks.pieces()
+        if self.seed is None:
+            return (partial(_in_order, bounds, shares, p.rows) for p in pieces)
+        draw = np.random.default_rng(self.seed)
+        return random_groups(self.blocks, owners, sizes, shares, draw)
+
+
+def _in_order(bounds: np.ndarray, shares: np.ndarray, rows: slice) -> np.ndarray:
+    """Return the groups of consecutive rows, whose first rows are examples."""
+    index = np.arange(rows.start, rows.stop)
+    groups = np.searchsorted(bounds, index, side="right") - 1
+    return groups + len(shares) * (index < (bounds[:-1] + shares)[groups])
 
 
 class PairedFeatures(FeatureGram):

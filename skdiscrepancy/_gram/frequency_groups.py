@@ -12,7 +12,7 @@ frequencies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -263,10 +263,15 @@ class FeaturePair:
             totals[g] = add(totals[g], found)
         return totals
 
-    def variances(
-        self, forms: Sequence[Any], powers: Sequence[int], means: np.ndarray
-    ) -> np.ndarray:
-        """Return the weighted variances over rows of a bilinear function of features.
+    def fold(
+        self,
+        forms: Sequence[Any],
+        powers: Sequence[int],
+        means: np.ndarray,
+        step: Callable[..., Any],
+        merge: Callable[..., Any] = add,
+    ) -> Any:
+        """Return what is made of a bilinear function of the features of each row.
 
         The function of a kernel on x and a kernel on y is the mean over groups of sums
         over powers of (1 - 2 w)^power a' M b. There w is the weight of the row, and a
@@ -281,11 +286,16 @@ class FeaturePair:
             Powers.
         means : ndarray of shape (n_kernels_x, n_kernels_y)
             Weighted means of the functions over all rows.
+        step : callable
+            Takes the functions less their means, of shape (n_kernels_x, n_kernels_y,
+            n_rows), for some rows, which it may change, and the weights of these rows.
+        merge : callable, default=add
+            Takes what `step` returned for rows and for later rows.
 
         Returns
         -------
-        variances : ndarray of shape (n_kernels_x, n_kernels_y)
-            Variances.
+        result : object
+            What `step` and `merge` make of all rows.
         """
         plans, every = [], np.arange(self.x.n_kernels)
         for matrices, ends in zip(forms, self.x.ends, strict=True):
@@ -294,13 +304,21 @@ class FeaturePair:
             bounds = list(pairwise([0, *(ends + 1 + every)]))
             own = [M[order] / self.n_groups for M in matrices]
             plans.append((order < ends[-1], bounds, own))
-        work = self.blocks.task(FeaturePair._squares, self, plans, powers, means)
-        return self.blocks.sum(work)
+        args = self, plans, powers, means, step, merge
+        return self.blocks.sum(
+            self.blocks.task(FeaturePair._fold_piece, *args, merge=merge)
+        )
 
-    def _squares(
-        self, plans: list[Any], powers: Sequence[int], means: Any, given: PieceRows
-    ) -> np.ndarray:
-        y, squares = self.y, np.zeros_like(means)
+    def _fold_piece(
+        self,
+        plans: list[Any],
+        powers: Sequence[int],
+        means: Any,
+        step: Any,
+        merge: Any,
+        given: PieceRows,
+    ) -> Any:
+        y, found = self.y, []
         for g, A, B, index, w in self.strips(given):
             if g == 0:
                 values = np.zeros((*means.shape, len(index))) - means[..., np.newaxis]
@@ -322,9 +340,14 @@ class FeaturePair:
                         B[own].reshape(shape),
                     )
             if g == self.n_groups - 1:
-                values *= np.sqrt(w)
-                squares += np.einsum("klr,klr->kl", values, values)
-        return squares
+                found.append(step(values, w))
+        return reduce(merge, found)
+
+
+def weighted_squares(values: np.ndarray, w: Any) -> np.ndarray:
+    """Return the weighted sums of squares over rows, the last axis."""
+    values *= np.sqrt(w)
+    return np.einsum("klr,klr->kl", values, values)
 
 
 def _runs(starts: np.ndarray, ends: np.ndarray) -> list[tuple[slice, slice, int]]:

@@ -150,7 +150,7 @@ def _feature_sums(ways: Any, diagonal: bool) -> Iterator[tuple[int, list[RowSums
 class _Sorted(NamedTuple):
     """Two sorted columns, with their weights and their runs of values.
 
-    `ranks` is where each value of the second column stands, if its order is kept,
+    `ranks` is where the values of each column stand, if their order is kept,
     `states` has the kept sums of the first column, and `held_out` is where values of
     the second column stand in the first one, if they are held out.
     """
@@ -158,7 +158,7 @@ class _Sorted(NamedTuple):
     columns: tuple[np.ndarray, np.ndarray]
     weights: tuple[np.ndarray | None, np.ndarray | None]
     runs: tuple[Runs, Runs]
-    ranks: np.ndarray | None
+    ranks: list[np.ndarray] | None
     states: dict[int, States]
     held_out: np.ndarray | None
 
@@ -173,9 +173,7 @@ class _Sorted(NamedTuple):
             x, of_x = _sorted(x, of_x)
         ranks = None
         if keep_order:
-            order = np.argsort(y)
-            ranks = np.empty_like(order)
-            ranks[order] = np.arange(len(order))
+            ranks = [np.argsort(np.argsort(column)) for column in columns]
         y, of_y = _sorted(y, of_y)
         held_out = None if gram.held_out is None else _places(x, y)
         assert held_out is None or (of_x is None and of_y is None)
@@ -198,9 +196,12 @@ def _sums_in_order(
     cross_x = sums_across(x, runs_x, y, profile, y_states, w_y)
     cross_y = sums_across(y, runs_y, x, profile, x_states, w_x)
     if ranks is not None:
-        within_y, cross_y = within_y[ranks], cross_y[ranks]
-        held_out = None if held_out is None else held_out[ranks]
-        w_y = None if w_y is None else w_y[ranks]
+        assert held_out is None
+        of_x, of_y = ranks
+        within_x, cross_x = within_x[of_x], cross_x[of_x]
+        within_y, cross_y = within_y[of_y], cross_y[of_y]
+        w_x = None if w_x is None else w_x[of_x]
+        w_y = None if w_y is None else w_y[of_y]
     left = len(x) - (0 if held_out is None else len(y))
     measures = [Measure.of(left, w_x), Measure.of(len(y), w_y)]
     every = (within_x, within_y, cross_x, cross_y)

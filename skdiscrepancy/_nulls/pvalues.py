@@ -21,7 +21,11 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._gram.run import QUIET, Run, one_openmp_thread, run_all
-from skdiscrepancy._nulls.row_order import rows_of_blocks, warn_if_dependent
+from skdiscrepancy._nulls.row_order import (
+    check_block_length,
+    rows_of_blocks,
+    warn_if_dependent,
+)
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult, check_level
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._names import kernel_columns
@@ -291,16 +295,7 @@ def check_options(
     `for_blocks` are the methods for the rows of a series, and `setting` what determines
     the allowed methods, for the error message.
     """
-    is_auto = isinstance(block_length, str) and block_length == "auto"
-    if block_length is not None and not is_auto:
-        block_length = check_number(
-            block_length,
-            "block_length",
-            integer=True,
-            least=1,
-            keyword="auto",
-            context=", or None for independent rows",
-        )
+    block_length = check_block_length(block_length)
     if method != "auto" and method not in allowed:
         raise ValueError(
             f"method == {method!r}, must be one of {('auto', *allowed)} for {setting}."

@@ -13,7 +13,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.sparse import issparse
 from scipy.stats import norm, rankdata
 
-from skdiscrepancy._data.checks import shown, warn_user
+from skdiscrepancy._data.checks import check_number, shown, warn_user
 from skdiscrepancy.kernels._base import IndicatorKernel, PrecomputedKernel
 
 # A test needs this many blocks of each sample. "auto" leaves at least twice as many.
@@ -27,6 +27,21 @@ SAFETY = 1.5
 MAX_COLUMNS = 10
 # Autocorrelations below NEGLIGIBLE * sqrt(log10(n) / n) count as zero.
 NEGLIGIBLE = 2.0
+
+
+def check_block_length(block_length: Any) -> Any:
+    """Return a number of rows of a block, "auto", or None for independent rows."""
+    is_auto = isinstance(block_length, str) and block_length == "auto"
+    if block_length is None or is_auto:
+        return block_length
+    return check_number(
+        block_length,
+        "block_length",
+        integer=True,
+        least=1,
+        keyword="auto",
+        context=", or None for independent rows",
+    )
 
 
 def rows_of_blocks(

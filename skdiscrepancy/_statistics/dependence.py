@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from operator import add as list_add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from skdiscrepancy._gram.frequency_groups import (
     FeaturePair,
     LineMoments,
     unbiased_products,
+    weighted_squares,
 )
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
 from skdiscrepancy._gram.run import progress
@@ -27,20 +29,23 @@ from skdiscrepancy._gram.tiles import Gram, PairWeights, ProductGram
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
     Noise,
+    Projections,
+    RowBlocks,
     RowMeans,
     centred_product,
     doubly_centred,
     noise_of,
     noise_rows,
+    too_few_rows,
 )
 from skdiscrepancy._statistics.second_order import (
     Statistics,
+    check_finite,
     design_noise,
     matrix_gram,
     one_statistic,
     over_design,
     refuse_pair_weights,
-    too_few_rows,
     warn_unused,
 )
 from skdiscrepancy.designs import Design, check_design
@@ -71,6 +76,11 @@ class Norms(NamedTuple):
             factor *= size
             found.append(factor * float(sums[-1]) if len(sums) else 0.0)
         return cls(*found)
+
+    @property
+    def factor(self) -> float:
+        """Factor of the projections of the U-statistic on rows."""
+        return self.three / (self.two**2 * self.four)
 
     @classmethod
     def checked(cls, weights: Any, n: int, itemsize: int = 8) -> Norms:
@@ -182,24 +192,31 @@ def complete_hsic(
     # Results that are not finite raise an error, without a warning before it.
     n = row_sums.shape[1]
     with np.errstate(all="ignore"):
-        pairs, w = 1.0, weights
-        if w is None:
-            # The weights of pairs, if all weights are equal.
-            pairs = (n - 1) * (n - 2) / n**4 if unbiased else 1 / n**2
-            w = np.full(n, 1 / n)
-        rows = row_sums * (pairs / w)
-        rows -= (rows @ w)[:, np.newaxis]
+        totals, rows, w = _centred_rows(row_sums, weights, unbiased=unbiased)
         variances = np.square(rows, out=rows) @ w
         norms = NO_NORMS
         if unbiased:
             norms = Norms.of(1 / n if weights is None else weights, n)
-        return _finish(pairs * row_sums.sum(axis=1), variances, norms)
+        return _finish(totals, variances, norms)
+
+
+def _centred_rows(
+    row_sums: np.ndarray, weights: np.ndarray | None, *, unbiased: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the totals of row sums, the row means less their mean, and the weights."""
+    n, pairs, w = row_sums.shape[1], 1.0, weights
+    if w is None:
+        # The weights of pairs, if all weights are equal.
+        pairs = (n - 1) * (n - 2) / n**4 if unbiased else 1 / n**2
+        w = np.full(n, 1 / n)
+    rows = row_sums * (pairs / w)
+    rows -= (rows @ w)[:, np.newaxis]
+    return pairs * row_sums.sum(axis=1), rows, w
 
 
 def _finish(totals: Any, variances: Any, norms: Norms) -> tuple[Any, Any]:
     """Return the statistics and scales from the totals of products, and of rows."""
-    factor = norms.three / (norms.two**2 * norms.four)
-    return totals / norms.four, 2 * factor * np.sqrt(variances)
+    return totals / norms.four, 2 * norms.factor * np.sqrt(variances)
 
 
 def hsic_of_factors(
@@ -250,7 +267,21 @@ def hsic_statistics(
         refuse_pair_weights(design, weights)
         return over_design(paired_core(x, y, design), design, random_state)
     unbiased, w = not design.biased, weights
-    norms, pairs, nu = NO_NORMS, UNIFORM, float(x.n)
+    norms, centring = _norms_and_centring(x, y, w, unbiased=unbiased)
+    nu = float(x.n) if w is None else effective_size(w)
+    finish = partial(complete_hsic, weights=w, unbiased=unbiased)
+    products = centred_products(x, y, centring, finish)
+    values, scales = products.results
+    # The U-statistic divides rounding errors too.
+    sizes = products.sizes / (1.0 if w is None else norms.four)
+    return Statistics(values, scales, nu, sizes, products.dtype)
+
+
+def _norms_and_centring(
+    x: Gram, y: Gram, w: np.ndarray | None, *, unbiased: bool
+) -> tuple[Norms, Centring]:
+    """Return what a statistic divides by, and how matrices are centred and summed."""
+    norms, pairs = NO_NORMS, UNIFORM
     if unbiased:
         itemsize = min(side.dtype.itemsize for side in (x, y))
         norms = Norms.checked(1 / x.n if w is None else w, x.n, itemsize)
@@ -258,14 +289,8 @@ def hsic_statistics(
         # For the weights of pairs see `complete_hsic`.
         centred = [(norms.two - 0.5, w), (2, w * (w - 0.5))]
         pairs = PairWeights(w, centred if unbiased else [(1.0, w)])
-        nu = effective_size(w)
-    flags: Any = {"weights": w, "unbiased": unbiased}
-    centring = Centring(partial(centring_offsets, **flags), not unbiased, pairs)
-    products = centred_products(x, y, centring, partial(complete_hsic, **flags))
-    values, scales = products.results
-    # The U-statistic divides rounding errors too.
-    sizes = products.sizes / (1.0 if w is None else norms.four)
-    return Statistics(values, scales, nu, sizes, products.dtype)
+    offsets = partial(centring_offsets, weights=w, unbiased=unbiased)
+    return norms, Centring(offsets, not unbiased, pairs)
 
 
 def hsic_from_gram(
@@ -380,18 +405,67 @@ def _complete_noise(
     v, size = v / v.sum(), statistics.nu
     matrices: Any = centred_matrices(sides[0], sides[1], v)
     if not normalize and len(statistics.scales) > 1:
-        # The mean over all products is the product of the mean kernels.
-        x, y = (np.mean([A for _, A in _centred(side, v)], axis=0) for side in sides)
-        H = np.mean(x * y, axis=0)
+        H = _mean_core(sides, v)
         scales = np.array([RowMeans.of(H, [v], [1.0]).scale])
         matrices, statistics = [(0, H)], replace(statistics, scales=scales)
     return noise_of(matrices, [v], [size], statistics, normalize=normalize)
 
 
-def mean_centred(gram: Gram, rows: np.ndarray) -> np.ndarray:
-    """Return the mean over kernels of the centred Gram matrices of some rows."""
-    [(_, mean)] = gram.mean().dense(rows, rows)
-    return doubly_centred(mean.astype(np.float64))
+def _mean_core(sides: list[Any], v: np.ndarray) -> np.ndarray:
+    """Return the mean core over kernels and groups, on rows with weights v."""
+    # The mean over all products is the product of the mean kernels.
+    x, y = (np.mean([A for _, A in _centred(side, v)], axis=0) for side in sides)
+    return np.asarray(np.mean(x * y, axis=0))
+
+
+def hsic_projections(
+    x: Gram, y: Gram, weights: np.ndarray | None = None, length: int | None = None
+) -> Projections:
+    """Return the U-statistic of the mean kernels, and its projections on the rows.
+
+    `length` is the number of rows of the blocks of a series.
+    """
+    blocks = RowBlocks.of(x.n, length, 1)
+    x, y = x.mean(), y.mean()
+    norms, centring = _norms_and_centring(x, y, weights, unbiased=True)
+    sums = centred_products(x, y, centring, tuple).results
+    [total], [rows], w = _centred_rows(sums, weights, unbiased=True)
+    sides = [side.dense(blocks.rows, blocks.rows) for side in (x, y)]
+    return _projections(total, rows, w, norms, sides, blocks)
+
+
+def feature_projections(pair: FeaturePair, length: int | None = None) -> Projections:
+    """Return the projections of :func:`hsic_projections` from features."""
+    blocks = RowBlocks.of(pair.n, length, 1)
+    with np.errstate(all="ignore"):
+        norms, terms, forms, of_groups, _ = _core_of_features(pair, unbiased=True)
+        means = np.mean(of_groups, axis=0)
+        parts = pair.fold(forms, terms.powers, means, _mean_rows, list_add)
+    x, y = pair.blocks.take(blocks.rows)
+    sides = [pair.x.matrices(x, blocks.rows), pair.y.matrices(y, blocks.rows)]
+    w = pair.weights * np.ones(pair.n)
+    rows = np.concatenate(parts)
+    return _projections(means.mean(), rows, w, norms, sides, blocks)
+
+
+def _mean_rows(values: np.ndarray, w: Any) -> list[np.ndarray]:
+    return [values.mean(axis=(0, 1))]
+
+
+def _projections(
+    total: float,
+    rows: np.ndarray,
+    w: np.ndarray,
+    norms: Norms,
+    sides: list[Any],
+    blocks: RowBlocks,
+) -> Projections:
+    """Return projections from the total of products and the means of its rows."""
+    value, linear = float(total / norms.four), {"rows": norms.factor * w * rows}
+    check_finite(np.array(value))
+    v = w[blocks.rows]
+    core = _mean_core(sides, v / v.sum())
+    return Projections.of(value, linear, core, [w], [blocks])
 
 
 def _centred(side: Any, v: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -430,28 +504,17 @@ def dependence_of_features(
     the standard errors from the draw of random features.
     """
     w, n, varies = pair.weights, pair.n, np.ndim(pair.weights) > 0
-    norms = Norms.checked(w, n) if unbiased else NO_NORMS
-    if unbiased and np.min(np.abs(1 - 2 * w)) < LEAST_GAP:
-        raise ValueError(
-            "sample_weight has half of all weight in one row, so the unbiased HSIC "
-            "from random features has too few digits. Use n_components=None, "
-            "design='v' or other weights."
-        )
-    terms = _Terms.of(w, norms, unbiased=unbiased)
     quiet = np.errstate(all="ignore")
     with progress("kernel sums", 1 + 2 * scales, pair.run.verbose) as passes, quiet:
-        found, share = [], 1.0 if varies else w
-        for g, totals in enumerate(pair.sums(terms.powers)):
-            means = [[share * total for total in own] for own in totals]
-            sums = dict(zip(terms.powers, means, strict=True))
-            found.append(_projection(pair, g, sums, terms))
+        norms, terms, forms, of_groups, sizes = _core_of_features(
+            pair, unbiased=unbiased
+        )
         passes.advance()
-        forms, of_groups, sizes = zip(*found, strict=True)
         means = np.mean(of_groups, axis=0)
         variances = np.ones_like(means)
         if scales:
             passes.step = 2
-            variances = pair.variances(forms, terms.powers, means)
+            variances = pair.fold(forms, terms.powers, means, weighted_squares)
             passes.advance()
         statistics, deviations = _finish(means, variances, norms)
         # The quasi-random frequencies of different groups spread more evenly than
@@ -470,6 +533,25 @@ def dependence_of_features(
         np.dtype(np.float64),
         errors.ravel(),
     )
+
+
+def _core_of_features(pair: FeaturePair, *, unbiased: bool) -> tuple[Any, ...]:
+    """Return norms and terms, and the forms, means and sizes of all groups."""
+    w = pair.weights
+    norms = Norms.checked(w, pair.n) if unbiased else NO_NORMS
+    if unbiased and np.min(np.abs(1 - 2 * w)) < LEAST_GAP:
+        raise ValueError(
+            "sample_weight has half of all weight in one row, so the unbiased HSIC "
+            "from random features has too few digits. Use n_components=None, "
+            "design='v' or other weights."
+        )
+    terms = _Terms.of(w, norms, unbiased=unbiased)
+    found, share = [], 1.0 if np.ndim(w) else w
+    for g, totals in enumerate(pair.sums(terms.powers)):
+        means = [[share * total for total in own] for own in totals]
+        sums = dict(zip(terms.powers, means, strict=True))
+        found.append(_projection(pair, g, sums, terms))
+    return norms, terms, *zip(*found, strict=True)
 
 
 # Rows from which the noise is estimated, for all groups and kernels at once.
@@ -592,7 +674,7 @@ def _projection(
     Returns
     -------
     forms : list of ndarray
-        What `FeaturePair.variances` needs, for each power.
+        What `FeaturePair.fold` needs, for each power.
     means : ndarray of shape (n_kernels_x, n_kernels_y)
         Weighted means over all rows.
     sizes : ndarray of shape (n_kernels_x, n_kernels_y)

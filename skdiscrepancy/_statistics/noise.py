@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -338,11 +339,7 @@ def noise_of(
     weights = np.full(len(scales), share)
     if normalize:
         weights = np.divide(share, scales, out=np.zeros_like(weights), where=scales > 0)
-    shares = [effective_size(v) / size for v, size in zip(masses, sizes, strict=True)]
-    signs = (1.0, -1.0)
-    z = np.concatenate(
-        [s * np.sqrt(c) * v for s, c, v in zip(signs, shares, masses, strict=False)]
-    )
+    shares, z = _signed(masses, sizes)
     parts = [nu / size for size in sizes]
     total: Any = 0.0
     bias = spread = 0.0
@@ -433,6 +430,18 @@ def centred_product(
     both = zip(A, B, strict=True)
     changes = np.sum([a @ (v * (b @ r)) + b @ (v * (a @ r)) for a, b in both], axis=0)
     return H, 2 * v / (1 - v) * changes / len(A)
+
+
+def _signed(
+    masses: list[np.ndarray], sizes: list[float]
+) -> tuple[list[float], np.ndarray]:
+    """Return the fraction of rows that are known, and their weights as of all rows.
+
+    The weights of the second sample are negative.
+    """
+    shares = [effective_size(v) / size for v, size in zip(masses, sizes, strict=True)]
+    each = zip((1.0, -1.0), shares, masses, strict=False)
+    return shares, np.concatenate([s * np.sqrt(c) * v for s, c, v in each])
 
 
 def _centred(K: np.ndarray, masses: list[np.ndarray], z: np.ndarray) -> np.ndarray:
@@ -556,7 +565,45 @@ class RowMeans(NamedTuple):
 
 # Rows on which quadratic forms are computed. Only sums of their entries are needed.
 QUADRATIC_ROWS = 200
-Blocks = dict[tuple[Any, Any], np.ndarray]
+# Smallest number of blocks of a series for a quadratic form.
+LEAST_BLOCKS = 20
+
+
+def too_few_rows(n: int) -> str:
+    """Say that a standard error needs more rows."""
+    return f"n_samples == {n}, must be >= {LEAST_ROWS} for a standard error."
+
+
+class RowBlocks(NamedTuple):
+    """Blocks of consecutive rows of a series, or single rows.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_blocks,)
+        First row of each block.
+    rows : ndarray of shape (n_some,)
+        All rows of some blocks, on which quadratic forms are computed.
+    inside : ndarray of shape (n_some_blocks,)
+        Where each of these blocks starts in `rows`.
+    """
+
+    starts: np.ndarray
+    rows: np.ndarray
+    inside: np.ndarray
+
+    @classmethod
+    def of(cls, n: int, length: int | None, n_samples: int) -> RowBlocks:
+        """Divide n rows into blocks of a length, None for single rows."""
+        if n < LEAST_ROWS:
+            raise ValueError(too_few_rows(n))
+        bounds, most = np.arange(n + 1), QUADRATIC_ROWS
+        if length is not None:
+            bounds = np.linspace(0, n, n // length + 1).astype(np.int64)
+            most = min(most, max(2 * LEAST_BLOCKS, MOST_ROWS // length))
+        some = noise_rows(len(bounds) - 1, n_samples=n_samples, most=most)
+        rows = np.concatenate([np.arange(*bounds[b : b + 2]) for b in some])
+        lengths = np.diff(bounds)[some]
+        return cls(bounds[:-1], rows, np.cumsum(lengths) - lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -572,17 +619,77 @@ class Projections:
     quadratic : dict of (str, str) to ndarray
         Blocks of the quadratic form G on the rows `noise_rows` of two samples. A block
         of two different samples stands for itself and its transpose.
+    sizes : dict of str to float
+        Effective number of the rows of each sample.
+
+    Rows of a series are sums over blocks of consecutive rows, which are nearly
+    independent.
     """
 
     value: float
     linear: dict[Any, np.ndarray]
-    quadratic: Blocks
+    quadratic: dict[tuple[Any, Any], np.ndarray]
+    sizes: dict[Any, float]
+
+    @classmethod
+    def of(
+        cls,
+        value: float,
+        linear: dict[Any, np.ndarray],
+        core: np.ndarray,
+        weights: list[Any],
+        blocks: list[RowBlocks],
+    ) -> Projections:
+        """Return the projections of a statistic of one or two samples.
+
+        Parameters
+        ----------
+        value : float
+            The statistic.
+        linear : dict of str to ndarray of shape (n_rows,)
+            The linear form on all rows of each sample.
+        core : ndarray of shape (n_some, n_some)
+            The core on some rows, those of the samples stacked, with the diagonal.
+        weights : list of {ndarray of shape (n_rows,) or float}
+            Weights of the rows of each sample. Equal weights are one number.
+        blocks : list of RowBlocks
+            Blocks of the rows of each sample.
+
+        Returns
+        -------
+        projections : Projections
+            Projections on the blocks.
+        """
+        names, n_samples = list(linear), len(blocks)
+        each = zip(weights, linear.values(), strict=True)
+        every = [w * np.ones(len(p)) for w, p in each]
+        some = [w[own.rows] for w, own in zip(every, blocks, strict=True)]
+        masses = [w / w.sum() for w in some]
+        _, z = _signed(masses, list(map(effective_size, every)))
+        G = _centred(core.astype(np.float64, copy=False), masses, z)
+        firsts = np.cumsum([0, *map(len, some)])
+        at = [first + own.inside for first, own in zip(firsts, blocks, strict=False)]
+        for axis in (0, 1):
+            G = np.add.reduceat(G, np.concatenate(at), axis=axis)
+        np.fill_diagonal(G, 0)
+        ends = np.cumsum([len(own.inside) for own in blocks])[:-1]
+        parts = [np.split(side, ends, axis=1) for side in np.split(G, ends)]
+        quadratic = {
+            (names[a], names[b]): parts[a][b]
+            for a, b in combinations_with_replacement(range(n_samples), 2)
+        }
+        sums, sizes = {}, {}
+        for name, own, w in zip(names, blocks, every, strict=True):
+            sums[name] = np.add.reduceat(linear[name], own.starts)
+            sizes[name] = effective_size(np.add.reduceat(w, own.starts))
+        return cls(value, sums, quadratic, sizes)
 
     def __sub__(self, other: Projections) -> Projections:
         return Projections(
             self.value - other.value,
             _difference(self.linear, other.linear),
             _difference(self.quadratic, other.quadratic),
+            self.sizes | other.sizes,
         )
 
     @property
@@ -592,12 +699,18 @@ class Projections:
         The observed projections hold the noise tr(G^2), which is subtracted. The
         quadratic form has the variance 2 tr(G^2).
         """
-        linear = sum(map(_sum_of_squares, self.linear.values()))
+        linear = sum(self._sums_of_squares())
         squares = 0.0
         for (first, second), block in self.quadratic.items():
             square = float(np.vdot(block, block))
             squares += square if first == second else 2 * square
         return 4 * max(linear - squares, 0.0) + 2 * squares
+
+    def _sums_of_squares(self) -> list[float]:
+        """Return the sums of squared projections, corrected for few rows."""
+        sizes = [self.sizes[name] for name in self.linear]
+        every = zip(self.linear.values(), sizes, strict=True)
+        return [float(p @ p) * size / max(size - 1, 1e-9) for p, size in every]
 
     def under_equality(self) -> tuple[float, float]:
         """Return the variance of a difference of equal scores, with its degrees.
@@ -619,7 +732,11 @@ class Projections:
         if not 0 < variance < np.inf:
             return variance, 1.0
         unit = {name: p / np.sqrt(variance) for name, p in self.linear.items()}
-        shares = [(4 * _sum_of_squares(p)) ** 2 / (len(p) - 1) for p in unit.values()]
+        each = zip(self._sums_of_squares(), self.linear, strict=True)
+        shares = [
+            (4 * p / variance) ** 2 / max(self.sizes[name] - 1, 1e-9)
+            for p, name in each
+        ]
         product = 0.0
         for (first, second), block in self.quadratic.items():
             p = _on_some(unit[first], len(block))
@@ -628,36 +745,6 @@ class Projections:
         # Sums of squares that vanish have no noise.
         degrees = 1 / max(sum(shares), 1e-9)
         return variance + max(-16 * product * self.value, 0.0), degrees
-
-
-def one_sample_projections(
-    value: float, row_means: np.ndarray, core: np.ndarray
-) -> Projections:
-    """Return the projections of a one-sample statistic.
-
-    Parameters
-    ----------
-    value : float
-        The statistic.
-    row_means : ndarray of shape (n_rows,)
-        Means of the core over each row, without the diagonal.
-    core : ndarray of shape (n_some, n_some)
-        The core on some rows, with the diagonal.
-
-    Returns
-    -------
-    projections : Projections
-        Projections on the one sample "rows".
-    """
-    n, G = len(row_means), doubly_centred(core)
-    np.fill_diagonal(G, 0)
-    linear = (row_means - row_means.mean()) / n
-    return Projections(value, {"rows": linear}, {("rows", "rows"): G / (n * len(core))})
-
-
-def _sum_of_squares(p: np.ndarray) -> float:
-    """Return the sum of the squares of centred projections, corrected for few rows."""
-    return float(p @ p) * len(p) / (len(p) - 1)
 
 
 def _on_some(p: np.ndarray, n_some: int) -> np.ndarray:

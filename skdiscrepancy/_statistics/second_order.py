@@ -8,7 +8,7 @@ reference sample keeps its sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add, is_
@@ -24,7 +24,15 @@ from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
 from skdiscrepancy._gram.row_sums import Fold, Measure, Moments, RowSums
 from skdiscrepancy._gram.tiles import Gram
-from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, noise_rows, sample_noise
+from skdiscrepancy._statistics.noise import (
+    LEAST_ROWS,
+    Noise,
+    Projections,
+    RowBlocks,
+    noise_rows,
+    sample_noise,
+    too_few_rows,
+)
 from skdiscrepancy.designs import Cross, Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, PrecomputedKernel, check_gram
 from skdiscrepancy.pooling import normalize_statistics
@@ -238,6 +246,52 @@ def row_contributions(gram: Gram) -> np.ndarray:
     return check_finite(values / gram.n_kernels)
 
 
+def _within_and_across(part: RowSums) -> list[np.ndarray]:
+    """Return sums over kernels of the sums over the sample of a row, and the other."""
+    own = part.sums[part.sample]
+    others = [sums for j, sums in enumerate(part.sums) if j != part.sample]
+    return [np.sum([own, *(others or [np.zeros_like(own)])], axis=1)]
+
+
+def projections_of(
+    gram: Gram, names: Sequence[Any], length: int | None = None
+) -> Projections:
+    """Return the U-statistic of the mean over kernels, and its projections on rows.
+
+    The statistic of one sample, or MMD of two samples, is a difference of weighted
+    means over pairs of rows. The projection on a row is the part of the mean that the
+    row is in, less the mean times the weight of these pairs. `length` is the number of
+    rows of the blocks of a series.
+    """
+    measures, sizes, value = gram.measures, gram.sizes or (gram.n,), 0.0
+    blocks = [RowBlocks.of(n, length, len(sizes)) for n in sizes]
+    # Offsets cancel if all pairs within and across samples have one weight.
+    shifted = gram.stacked_weights is None
+    how = Fold(_within_and_across, add, False, keep_order=True, shifted=shifted)
+    sums: Any = [0.0] * len(sizes)
+    with np.errstate(all="ignore"):
+        for _, _, found in gram.fold(how):
+            sums = [a + np.concatenate(b, 1) for a, b in zip(sums, found, strict=True)]
+        linear = {}
+        for a, (name, p) in enumerate(zip(names, measures, strict=True)):
+            within, across = sums[a] / gram.n_kernels
+            w = p.weights * np.ones(len(within))
+            within, of_pairs = w * within / p.pairs, w * p.others / p.pairs
+            across, of_rows = (
+                w * across / (p.total * measures[a - 1].total),
+                w / p.total,
+            )
+            linear[name] = within - of_pairs * within.sum()
+            linear[name] -= across - of_rows * across.sum()
+            value += float(within.sum() - across.sum())
+    check_finite(np.array(value))
+    starts = np.cumsum([0, *sizes])
+    each = zip(starts, blocks, strict=False)
+    rows = np.concatenate([start + own.rows for start, own in each])
+    [(_, core)] = gram.mean().dense(rows, rows)
+    return Projections.of(value, linear, core, [p.weights for p in measures], blocks)
+
+
 def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:
     """Return the Gram of a matrix that is known, m rows in the first sample."""
     rows = np.arange(len(K), dtype=K.dtype)[:, np.newaxis]
@@ -303,11 +357,6 @@ def cross_noise(
     both = np.mean(np.square(H)) / (n_rows * n_cols)
     variance = max(of_rows + of_cols - both, of_rows, of_cols)
     return float(np.sqrt(variance)), max(min(n_rows, n_cols) - 1, 1)
-
-
-def too_few_rows(n: int) -> str:
-    """Say that a standard error needs more rows."""
-    return f"n_samples == {n}, must be >= {LEAST_ROWS} for a standard error."
 
 
 def one_statistic(statistics: Statistics, *, normalize: bool) -> float:

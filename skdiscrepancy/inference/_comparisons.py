@@ -5,100 +5,88 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from itertools import accumulate, pairwise
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from skdiscrepancy._data.arrays import refuse_blocks
-from skdiscrepancy._data.checks import takes_parameters_of
+from skdiscrepancy._data.checks import (
+    RUN,
+    draw_seeds,
+    generator_of,
+    takes_parameters_of,
+)
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import (
+    GivenGradients,
     KSDEstimator,
     as_given,
-    gradients_at,
     is_fitted,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.products import Centring, centred_products
 from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._models.dispatch import is_density_estimator, score_function_of
-from skdiscrepancy._statistics.dependence import centring_offsets, mean_centred
-from skdiscrepancy._statistics.evaluations import ComparisonResult, check_names
-from skdiscrepancy._statistics.noise import (
-    LEAST_ROWS,
-    QUADRATIC_ROWS,
-    Projections,
-    noise_rows,
-    one_sample_projections,
+from skdiscrepancy._nulls.row_order import (
+    check_block_length,
+    columns_of,
+    rows_of_blocks,
 )
-from skdiscrepancy._statistics.second_order import too_few_rows
-from skdiscrepancy.designs import Region, square
+from skdiscrepancy._statistics.evaluations import ComparisonResult, check_names
+from skdiscrepancy._statistics.noise import Projections
+from skdiscrepancy._statistics.second_order import projections_of
 
 # A comparison is of unbiased statistics that are not normalised, so that it is of the
 # discrepancies and not of their ratios to noise.
 STATISTIC: dict[str, Any] = {"design": "u", "normalize": False, "pooling": "mean"}
 
 
-def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[Any]:
+def sample_projections(
+    estimator: Any,
+    X: Any,
+    candidates: list[Any],
+    weights: Sequence[Any] | None = None,
+    block_length: Any = None,
+) -> list[Projections]:
     """Compare several samples with one sample, by the mean over kernels.
 
-    Returns the unbiased statistic of each candidate. One walk computes all sums, and
-    all candidates share the sums within X.
+    Returns the unbiased statistic of each candidate. `weights` are those of X and of
+    each candidate. All candidates share the sums within X.
     """
     settings = estimator._check_params()
-    names = [f"candidate {c}" for c in range(len(candidates))]
-    table, samples = estimator._read_together([X, *candidates], settings, ["X", *names])
-    estimator._learn(samples, settings, table)
-    if (least := min(map(len, samples))) < LEAST_ROWS:
-        raise ValueError(too_few_rows(least))
-    source = gram(estimator.kernels_, *samples, run=estimator._run)
-    (_, m), *others = ends = list(pairwise(accumulate(map(len, samples), initial=0)))
-    within = [square(*own, diagonal=False) for own in ends]
-    across = [Region(0, m, *own) for own in others]
-    sums = iter(source.walk([*within, *across]))
-    own, *of_others = (
-        next(sums)[0].mean(axis=0) / (stop - start - 1) for start, stop in ends
-    )
-    first = noise_rows(m, n_samples=2, most=QUADRATIC_ROWS)
-    shared = _block(source, first, first) / (len(first) * m)
-    found = []
-    for name, (start, stop), b, (of_x, of_y) in zip(
-        names, others, of_others, sums, strict=True
-    ):
-        n = stop - start
-        a, b = own - of_x.mean(axis=0) / n, b - of_y.mean(axis=0) / m
-        some = start + noise_rows(n, n_samples=2, most=QUADRATIC_ROWS)
-        size = np.sqrt(float(len(first)) * m * len(some) * n)
-        quadratic = {
-            ("reference", name): -_block(source, first, some) / size,
-            (name, name): _block(source, some, some) / (len(some) * n),
-            # In all quadratic forms, so it cancels in differences.
-            ("reference", "reference"): shared,
-        }
-        linear = {"reference": (a - a.mean()) / m, name: (b - b.mean()) / n}
-        found.append(Projections(float(a.mean() + b.mean()), linear, quadratic))
-    return found
+    reader = estimator._reader(settings.kernels, settings.design._least_rows())
+    names = ["X", *(f"candidate {c}" for c in range(len(candidates)))]
+    tables, of_rows = [], []
+    weights = weights or [None] * len(names)
+    for Z, w, name in zip([X, *candidates], weights, names, strict=True):
+        word = "sample_weight" if name == "X" else f"candidate_weights of {name}"
+        Z = reader.blocks(as_table(Z), name)
+        Z, w = estimator._weighted([Z], w, settings, word)
+        tables.append(Z)
+        of_rows.append(w)
+    table, samples = estimator._read_together(tables, settings, names)
+    estimator._learn(samples, settings, table, of_rows[0])
+    length = _length(block_length, samples, [estimator.kernels_] * len(samples))
+    reference = estimator._known_reference().with_sums()
+    return [
+        projections_of(reference.core(Y, w), ("reference", name), length)
+        for Y, w, name in zip(samples[1:], of_rows[1:], names[1:], strict=True)
+    ]
 
 
-def _block(source: Any, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Return the mean over kernels of a centred block, without the diagonal."""
-    [(_, K)] = source.mean().dense(rows, cols)
-    K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    if rows is cols:
-        np.fill_diagonal(K, 0)
-    return K
+def _length(block_length: Any, samples: list[Any], kernels: list[Any]) -> int | None:
+    """Return the number of rows of the blocks of series, None for single rows."""
+    if check_block_length(block_length) in (None, 1):
+        return None
+    both = zip(samples, kernels, strict=True)
+    columns = [columns_of(Z, own, all_rows=True) for Z, own in both]
+    return rows_of_blocks(block_length, min(map(len, samples)), *columns)
 
 
 # Keywords of a comparison, in this order.
 PARAMETERS = (
     "names kernel target_kernel bandwidth target_bandwidth n_bandwidths standardize "
-    "encoder n_jobs verbose"
+    f"encoder sample_weight candidate_weights block_length n_components {RUN}"
 )
 
 
@@ -108,6 +96,9 @@ def mmd_compare(
     X: ArrayLike,
     *candidates: ArrayLike,
     names: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    candidate_weights: Sequence[Any] | None = None,
+    block_length: int | str | None = None,
     **params: Any,
 ) -> ComparisonResult:
     """Compare samples by their distance to one sample.
@@ -174,17 +165,24 @@ def mmd_compare(
     ('candidate 0', True)
     """
     names = _names(candidates, names, "a sample of at least two rows")
+    check_block_length(block_length)
     estimator = MMDEstimator(**STATISTIC, **params)
-    tables = _in_memory(candidates)
-    refuse_blocks(X, "X")
-    found = sample_projections(estimator, as_table(X), tables)
+    weights = _weights_of(candidate_weights, len(candidates))
+    found = sample_projections(
+        estimator, X, list(candidates), [sample_weight, *weights], block_length
+    )
     return ComparisonResult.of(names, found, "MMD")
 
 
 @takes_parameters_of(KSDEstimator, names=PARAMETERS)
 @in_one_blas_thread
 def ksd_compare(
-    X: ArrayLike, *models: Any, names: Sequence[Any] | None = None, **params: Any
+    X: ArrayLike,
+    *models: Any,
+    names: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    block_length: int | str | None = None,
+    **params: Any,
 ) -> ComparisonResult:
     """Compare models by how well they fit a sample.
 
@@ -260,29 +258,39 @@ def ksd_compare(
                 "array of gradients. Fit the models to other rows than X, because a "
                 "model that was fitted to X fits X too well."
             )
+    check_block_length(block_length)
     givens = [as_given(model) for model in models]
     estimator = KSDEstimator(givens[0], **STATISTIC, **params)
     settings = estimator._check_params()
-    refuse_blocks(X, "X")
-    rows = estimator._validate_first(as_table(X), settings.design)
-    if len(rows) < LEAST_ROWS:
-        raise ValueError(too_few_rows(len(rows)))
+    rows = estimator._validate_first(estimator._read(X, settings), settings.design)
+    weights = None
+    if sample_weight is not None:
+        weights = estimator._check_weights(sample_weight, rows, settings.design)
+        some = weights > 0
+        givens = [
+            given.take(rows, some) if isinstance(given, GivenGradients) else given
+            for given in givens
+        ]
+        rows, weights = rows[some], weights[some]
     estimator._fit_kernels(rows, settings.kernels)
-    n = len(rows)
-    some, found = noise_rows(len(rows), most=QUADRATIC_ROWS), []
+    length = _length(block_length, [rows], [[]])
+    found = []
     for given in givens:
-        gradients = gradients_at(rows, score_function_of(given))
-        core = estimator._core((rows, gradients))
-        means = core.sums(diagonal=False).mean(axis=0) / (n - 1)
-        [(_, H)] = core.mean().dense(some, some)
-        found.append(one_sample_projections(float(means.mean()), means, H))
+        estimator.score_function_ = score_function_of(given)
+        both = rows, estimator._gradients(rows)
+        core = estimator._core(both, weights=[weights])
+        found.append(projections_of(core, ["rows"], length))
     return ComparisonResult.of(names, found, "KSD")
 
 
 @takes_parameters_of(HSICEstimator, names=PARAMETERS)
 @in_one_blas_thread
 def hsic_compare(
-    *variables: ArrayLike, names: Sequence[Any] | None = None, **params: Any
+    *variables: ArrayLike,
+    names: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    block_length: int | str | None = None,
+    **params: Any,
 ) -> ComparisonResult:
     """Compare variables by how strongly y depends on them.
 
@@ -353,31 +361,26 @@ def hsic_compare(
         )
     *candidates, y = variables
     names = _names(candidates, names, "an array")
-    refuse_blocks(y, "y")
+    check_block_length(block_length)
     estimator = HSICEstimator(**STATISTIC, **params)
     settings = estimator._check_params()
-    found: list[Projections] = []
-    # The mean over all products of kernels is the product of the mean kernels.
-    for X in _in_memory(candidates):
-        fitted = clone(estimator)._fit(X, y, settings)
-        rows, target = fitted._validate_fitted(X, y, settings)
-        if found and len(rows) != len(found[0].linear["rows"]):
+    # All candidates share the features of y.
+    [estimator.random_state] = draw_seeds(generator_of(estimator.random_state), 1)
+    read: list[Any] = []
+    for X in candidates:
+        both = estimator._read(X, y, settings)
+        *both, weights = estimator._weighted([*both], sample_weight, settings)
+        fitted = clone(estimator)._fit(*both, settings)
+        rows, target = fitted._validate_fitted(*both, settings)
+        if read and len(rows) != (n := len(read[0][1])):
             raise ValueError(
-                f"X has {len(rows)} rows, must have "
-                f"{len(found[0].linear['rows'])} as the other variables."
+                f"X has {len(rows)} rows, must have {n} as the other variables."
             )
-        x = gram(fitted.kernels_, rows, run=estimator._run).mean()
-        z = gram(fitted.target_kernels_, target, run=estimator._run).mean()
-        n = len(rows)
-        centring = Centring(partial(centring_offsets, unbiased=True), diagonal=False)
-        products = centred_products(x, z, centring, tuple)
-        [sums] = products.results
-        # The projection of the core of order four on a row, times two.
-        means = sums * ((n - 2) / ((n - 1) * (n - 3)))
-        value = float(sums.sum() / (n * (n - 3)))
-        some = noise_rows(n, most=QUADRATIC_ROWS)
-        core = mean_centred(x, some) * mean_centred(z, some)
-        found.append(one_sample_projections(value, means, core))
+        read.append((fitted, rows, target, weights))
+    sides = [(rows, own.kernels_) for own, rows, _, _ in read]
+    sides.append((read[0][2], read[0][0].target_kernels_))
+    length = _length(block_length, *map(list, zip(*sides, strict=True)))
+    found = [own._projections(*given, length) for own, *given in read]
     return ComparisonResult.of(names, found, "HSIC", larger_is_better=True)
 
 
@@ -393,8 +396,14 @@ def _names(
     return check_names(names, len(candidates), f"{word} ")
 
 
-def _in_memory(candidates: Sequence[Any]) -> list[Any]:
-    """Return candidates as tables or arrays. Refuse data that are read by blocks."""
-    for i, candidate in enumerate(candidates):
-        refuse_blocks(candidate, f"candidate {i}")
-    return [as_table(candidate) for candidate in candidates]
+def _weights_of(candidate_weights: Any, n: int) -> list[Any]:
+    """Return the weights of n candidates, which may be None."""
+    if candidate_weights is None:
+        return [None] * n
+    found = list(candidate_weights)
+    if len(found) != n:
+        raise ValueError(
+            f"candidate_weights has {len(found)} entries, must have {n}, an array or "
+            "None for each candidate."
+        )
+    return found

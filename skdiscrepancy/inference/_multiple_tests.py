@@ -31,6 +31,7 @@ from skdiscrepancy._data.arrays import (
     refuse_missing,
     unique_names,
 )
+from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.checks import (
     MOST_DRAWS,
     RUN,
@@ -59,15 +60,12 @@ from skdiscrepancy._estimators.base import (
     collection_of,
 )
 from skdiscrepancy._estimators.hsic import HSICEstimator, reads_labels
-from skdiscrepancy._estimators.mmd import MMDEstimator, differences, two_sample_test
+from skdiscrepancy._estimators.mmd import MMDEstimator, differences, samples_test
 from skdiscrepancy._estimators.readers import Reader
-from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
-from skdiscrepancy._nulls.groups import permutation_test
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import holm, step_down
-from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._tests import checked_test, hsic_test, mmd_test
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, Kernel
 from skdiscrepancy.kernels._names import choose_target_kernels
@@ -749,7 +747,8 @@ def read_k_samples(
 
     Returns the rows and the name of each sample, and the layout of their columns.
     """
-    tables, labels = [as_table(sample) for sample in samples], None
+    tables: list[Any] = [as_table(sample) for sample in samples]
+    labels = None
     if groups is not None:
         if len(tables) != 1:
             raise ValueError(
@@ -763,9 +762,9 @@ def read_k_samples(
             "`groups`, the name of a column or one label for each row."
         )
     titles = [f"samples[{i}]" for i in range(len(tables))]
+    tables = [reader.blocks(*both) for both in zip(tables, titles, strict=True)]
     for table, title in zip(tables, titles, strict=True):
-        refuse_blocks(table, title)
-        own, first = names_of(table), names_of(tables[0])
+        own, first = names_of(table_of(table)), names_of(table_of(tables[0]))
         if own and first and own != first:
             raise ValueError(
                 f"{title} has the columns {shown(own)}, must have the columns of "
@@ -776,7 +775,7 @@ def read_k_samples(
     if labels is not None:
         rows, names = _parts(rows[0], labels)
         _check_sizes(rows, [f"The group {shown(name)} of `groups`" for name in names])
-    return rows, names, layout_of(reader.encoder_, tables[0])
+    return rows, names, layout_of(reader.encoder_, table_of(tables[0]))
 
 
 def _divide(table: Any, groups: Any) -> tuple[Any, np.ndarray]:
@@ -958,8 +957,8 @@ class KSampleResult(Result):
 
 @takes_parameters_of(
     mmd_test,
-    names="groups correction kernel bandwidth n_resamples n_groups pooling encoder "
-    + RUN,
+    names="groups correction kernel bandwidth n_resamples n_groups pooling "
+    "block_length encoder n_components " + RUN,
 )
 @in_one_blas_thread
 def k_sample_test(
@@ -1073,31 +1072,32 @@ def k_sample_test(
     check_correction(correction, ("shaffer", *CORRECTIONS))
     params["n_resamples"] = resamples(1) if n_resamples is None else n_resamples
     estimator, settings = checked_test(MMDEstimator, params)
-    reader = Reader(settings.kernels, encoder=estimator.encoder)
+    reader = estimator._reader(settings.kernels, 1)
     rows, names, layout = read_k_samples(samples, groups, reader)
     pairs = list(combinations(range(len(rows)), 2))
     options = settings.options
     if n_resamples is None:
         options = options._replace(n_resamples=resamples(len(pairs)))
     collection = collection_of(estimator, rows, settings.kernels, layout)
-    options = options.ready(collection, estimator.random_state, estimator._run)
-    # A test takes time with the square of the number of rows.
     sizes = list(map(len, rows))
-    work = [float(sizes[a] + sizes[b]) ** 2 for a, b in pairs]
-    of_all = float(sum(sizes)) ** 2
+    if options.wants_blocks:
+        columns = [columns_of(part, collection, all_rows=True) for part in rows]
+        options = options.with_block_length(min(sizes), *columns)
+    options = options.ready(collection, estimator.random_state, estimator._run)
+    # A test takes time with the square of the number of rows, or of linear features.
+    power = 2 if estimator.n_components is None else 1
+    work = [float(sizes[a] + sizes[b]) ** power for a, b in pairs]
+    of_all, how = float(sum(sizes)) ** power, {"n_components": estimator.n_components}
     with progress("tests of samples", of_all + sum(work), estimator.verbose) as line:
         line.step = of_all
-        # Groups must hold random rows, because neighbouring rows may be similar.
-        mixed = [part[options.generator.permutation(len(part))] for part in rows]
-        overall = permutation_test(gram(collection, *mixed), sizes, options)
+        overall = samples_test(rows, options, **how)
         line.advance()
         results = [overall] if len(pairs) == 1 else []
         seeds = [] if results else draw_seeds(options.generator, len(pairs))
         for (a, b), seed, step in zip(pairs, seeds, work, strict=False):
             line.step = step
             own = options.ready(collection, seed, options.run)
-            both = rows[a], rows[b]
-            results.append(two_sample_test(*both, CompleteU(), own, paired=False))
+            results.append(samples_test([rows[a], rows[b]], own, **how))
             line.advance()
     pvalues = np.array([result.pvalue for result in results])
     if correction == "shaffer":
