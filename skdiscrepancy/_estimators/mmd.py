@@ -697,6 +697,7 @@ class MMDEstimator(BaseDiscrepancy):
             how = {"n_components": self.n_components, "seed": seed, "run": options.run}
             core = gram(kernels, *samples, **how)
             core.seed, core.n_examples = division, EXAMPLES
+            core.in_order = options.block_length is not None
             return permutation_test(core, sizes, options, unbiased=not design.biased)
         X, Y = samples
         result = two_sample_test(
@@ -744,9 +745,8 @@ class MMDEstimator(BaseDiscrepancy):
         design, paired = settings.design, settings.paired
         on_pairs = paired or self._is_paired(design)
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
-        in_blocks = design.complete and self.n_components is None
         setting = "paired == True" if paired else "this design"
-        return methods, methods if in_blocks else (), setting
+        return methods, methods if design.complete else (), setting
 
     def _read_together(
         self, tables: list[Any], settings: Settings, names: Sequence[str] = ("X", "Y")
