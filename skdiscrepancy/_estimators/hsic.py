@@ -453,7 +453,7 @@ class HSICEstimator(BaseDiscrepancy):
         elif is_on_disk(X):
             # A random order of all rows would be a copy in memory.
             X, y = pair_of_rows(X, y, 4)
-        elif not is_lazy:
+        elif not is_lazy and options.block_length is None:
             order = options.generator.permutation(len(X))
             X, y = X[order], y[order]
         pair = self._pair(X, y, step)
@@ -500,7 +500,7 @@ class HSICEstimator(BaseDiscrepancy):
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
         if self.n_components is not None:
-            return ("permutation", "shift"), ()
+            return ("permutation", "shift"), ("permutation",)
         if not self._is_paired(settings.design):
             return ("permutation", "shift", "asymptotic"), ("permutation", "shift")
         return one_sample_methods(settings.design), ()
