@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._data.arrays import is_on_disk, tag_target
@@ -536,6 +537,10 @@ class HSICEstimator(BaseDiscrepancy):
         if isinstance(X, LazyRows):
             encode(self.target_encoder_, y)
             return reader.rows(X, reset=reset), y
+        if issparse(y):
+            check_consistent_length(X, y)
+            of_y = Reader(settings.target_kernels or reader.kernels, reader.least)
+            return reader.rows(X, reset=reset), of_y.rows(y, "y")
         y = encode_target(
             self.encoder, self.target_encoder_, y, labels=reads_labels(settings)
         )

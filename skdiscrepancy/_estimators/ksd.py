@@ -832,7 +832,7 @@ class KSDEstimator(BaseDiscrepancy):
                 core = SteinGram(self.kernels_, rows, gradients, run)
                 core.weights = weights
                 return core
-            blocks = ArrayBlocks(*rows, beside=gradients, run=run)
+            blocks = ArrayBlocks(*rows, beside=[gradients], run=run)
         check_squares(self.kernels_, np.dtype(np.float64))
         seed = self._seed() if seed is None else seed
         maps = SteinMaps(self.kernels_, self.n_components, seed, *rows)

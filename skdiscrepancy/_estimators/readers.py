@@ -20,6 +20,7 @@ from skdiscrepancy._data.arrays import (
     check_rows,
     encode_labels,
     is_numeric,
+    is_on_disk,
     kind_of_blocks,
     refuse_different_labels,
     unique_names,
@@ -31,6 +32,7 @@ from skdiscrepancy._data.blocks import (
     lazy_pair,
     lazy_rows,
     table_of,
+    views_of,
 )
 from skdiscrepancy._data.frames import as_numbers
 from skdiscrepancy._gram.run import BRIEF, progress
@@ -242,15 +244,44 @@ def _shortened(names: list[str] | None, most: int = 10) -> str:
     return f"[{text}{', ...' if len(names) > most else ''}]"
 
 
-def pair_of_rows(X: Any, y: Any, least: int, watch: Any = None) -> tuple[Any, Any]:
+def pair_of_rows(
+    X: Any, y: Any, least: int, watch: Any = None, names: tuple[str, str] = ("X", "y")
+) -> tuple[Any, Any]:
     """Return X and y as rows that are read by blocks."""
     kinds = None
-    if _kind_of_target(y, blocks=kind_of_blocks(X) is not None) is None:
-        y, kinds = _numbers(y)
-    rows = lazy_pair(X, y, ("X", "y"), least, watch)
+    blocks = isinstance(X, LazyRows) or kind_of_blocks(X) is not None
+    if _kind_of_target(y, blocks=blocks) is None:
+        y, kinds = _numbers(y, names[1])
+    rows = lazy_pair(X, y, names, least, watch)
     if kinds is not None:
         rows[1].kinds = kinds
     return rows
+
+
+def side_by_side(
+    reader: Reader, variables: Sequence[Any], names: Sequence[str]
+) -> list[Any]:
+    """Return variables as columns of the same rows, if any of them is in blocks.
+
+    Variables in memory are returned as they are. The variables may be on disk.
+    """
+    kinds = [kind_of_blocks(Z) for Z in variables]
+    if reader.estimator.n_components is not None:
+        kinds = [
+            kind or is_on_disk(Z) for kind, Z in zip(kinds, variables, strict=True)
+        ]
+    # The first variable that is in blocks decides where the rows are.
+    order = sorted(range(len(kinds)), key=lambda i: not kinds[i])
+    if not kinds[first := order[0]]:
+        return list(variables)
+    reader._refuse_in_memory(names[first], kinds[first])
+    parts, whole = [], variables[first]
+    for i in order[1:]:
+        both = names[first], names[i]
+        pair = pair_of_rows(whole, variables[i], reader.least, reader._watch, both)
+        parts, whole = [*(parts or pair[:1]), pair[1]], pair[0].whole
+    views = dict(zip(order, views_of(whole, parts), strict=True))
+    return [views[i] for i in range(len(views))]
 
 
 def _kind_of_target(y: Any, *, blocks: bool) -> str | None:
@@ -265,16 +296,16 @@ def _kind_of_target(y: Any, *, blocks: bool) -> str | None:
     return None if y is None else kind_of_blocks(y)
 
 
-def _numbers(y: Any) -> tuple[Any, str]:
+def _numbers(y: Any, name: str) -> tuple[Any, str]:
     """Return a target in memory as numbers, and the kind of its type.
 
     Labels become integers, equal for equal labels.
     """
-    values = as_labels(y, "y")
+    values = as_labels(y, name)
     if not is_numeric(values):
-        refuse_different_labels(values)
+        refuse_different_labels(values, name)
         return encode_labels(values)[:, np.newaxis], "b"
-    return (values, "i") if are_labels(values) else (as_numbers(values, "y"), "f")
+    return (values, "i") if are_labels(values) else (as_numbers(values, name), "f")
 
 
 def lazy_target_kernels(y: LazyRows, kernels: list[KernelLike]) -> list[Any]:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from skdiscrepancy._data.arrays import aligned_products, as_block, inner_products
 from skdiscrepancy._data.blocks import spread_rows
 from skdiscrepancy._data.distances import Index
-from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._gram.feature_maps import FeatureMaps, at_rows
 from skdiscrepancy._gram.pieces import Blocks, Piece, PieceRows, add
 from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, RowSums
 from skdiscrepancy._gram.run import progress
@@ -460,7 +460,7 @@ def _groups_of(
 ) -> tuple[list[Any], np.ndarray, Any]:
     """Return sums over G groups; an example of group g has the number g + G."""
     chosen = np.flatnonzero(given.extra >= G)
-    examples = given.positions[chosen], _at(given.block, chosen)
+    examples = given.positions[chosen], at_rows(given.block, chosen)
     # In the order of the groups, a strip of rows has few groups.
     order = np.argsort(given.extra % G, kind="stable")
     groups = (given.extra % G)[order]
@@ -473,7 +473,7 @@ def _groups_of(
         for k, part in zip(together, whole, strict=True):
             sums[k] = part
     last = None
-    for strip, k, F in maps.strips(_at(given.block, order), given.positions[order]):
+    for strip, k, F in maps.strips(at_rows(given.block, order), given.positions[order]):
         if strip is not last:
             own, last = groups[strip], strip
             some = slice(int(own[0]), int(own[-1]) + 1)
@@ -488,11 +488,6 @@ def _groups_of(
             maps.accumulate_groups(k, F, of_some, sums[k][some])
         diagonals[k] += ones @ (maps.squares(k, F) * np.ones(len(own)))
     return sums, diagonals, examples
-
-
-def _at(block: Any, rows: np.ndarray) -> Any:
-    """Return some rows of a block, or of each of several blocks."""
-    return tuple(b[rows] for b in block) if isinstance(block, tuple) else block[rows]
 
 
 def _merge_groups(first: Any, second: Any) -> Any:

@@ -247,6 +247,8 @@ class Options(NamedTuple):
     run: Run = QUIET
     # A factor of the statistics of all resamples.
     inflation: float = 1.0
+    # Number of random features, None for exact kernels.
+    n_components: int | None = None
 
     def with_block_length(
         self, n_rows: int, *samples: np.ndarray | None, **words: Any

@@ -14,6 +14,8 @@ import numpy as np
 from scipy.fft import irfft, rfft
 
 from skdiscrepancy._data.checks import draw_seeds
+from skdiscrepancy._gram.feature_maps import at_rows
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.frequency_groups import (
     FeaturePair,
     LineMoments,
@@ -326,6 +328,66 @@ def _joint_diagonals(
     return sums
 
 
+# Rows of all variables whose features are computed at a time.
+PRODUCT_ROWS = 256
+
+
+def joint_feature_test(core: FeatureGram, options: Options) -> TestResult:
+    """Test whether the rows of several variables are jointly independent [1]_.
+
+    For one frequency, the statistic is the squared distance between the mean of the
+    products of all features and the product of their means. A resample draws one shift
+    s for each group of windows, as :func:`feature_window_test`, and shifts the rows of
+    variable l by l * s steps in all windows of the group. Windows have 31 rows at most,
+    a prime number, so that all pairs of variables are out of step.
+
+    References
+    ----------
+    .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
+       joint independence", Journal of the Royal Statistical Society B 80, 2018.
+    """
+    cut = Windows.at_random(core, options, longest=WINDOW - 1)
+    with np.errstate(all="ignore"):
+        found = core.blocks.sum(core.blocks.task(_product_sums, cut))
+        places, stay, sums = (total / core.n for total in found)
+        centres, values = np.prod(sums, axis=0), []
+        for own, rest in zip(places, stay - centres, strict=True):
+            chosen = (own[g][:, steps] for g, steps in enumerate(cut.shifts.T))
+            means = reduce(np.add, chosen) + rest[:, np.newaxis]
+            values.append(np.mean(np.abs(means) ** 2, axis=0))
+    statistics = check_finite(np.array(values))
+    sizes = np.mean(np.abs(centres) ** 2, axis=1)
+    useful = statistics.std(axis=1) > JOINT_ROUNDING * sizes
+    return _from_means(statistics, useful, options)
+
+
+def _product_sums(cut: Windows, given: PieceRows) -> list[np.ndarray]:
+    """Return sums of products of features, for each kernel and frequency.
+
+    For each group of windows and shift, then over the rows that stay. Then come the
+    sums of the features of each variable.
+    """
+    maps, L, n_groups = cut.pair.maps, cut.length, cut.shifts.shape[1]
+    K, P = maps.n_kernels, maps.n_frequencies
+    shapes = (K, n_groups, P, L), (K, P), (len(maps.maps), K, P)
+    places, stay, sums = totals = [np.zeros(shape, complex) for shape in shapes]
+    for own, used, turns in cut.strips(given.piece, PRODUCT_ROWS):
+        ones = np.equal.outer(np.arange(n_groups), turns).astype(np.float64)
+        for k, sides in maps.sides(at_rows(given.block, own), given.positions[own]):
+            sums[:, k] += [F.sum(axis=1) for F in sides]
+            stay[k] += reduce(np.multiply, (F[:, used:] for F in sides)).sum(axis=1)
+            # Twice in a row, so that every shift is a slice.
+            first, *rest = (F[:, :used].reshape(len(F), -1, L) for F in sides)
+            rest = [np.concatenate((F, F), axis=2) for F in rest]
+            for s in range(L):
+                steps = (np.arange(1, 1 + len(rest)) * s % L).tolist()
+                both = zip(rest, steps, strict=True)
+                shifted = (F[:, :, step : step + L] for F, step in both)
+                products = reduce(np.multiply, shifted, first)
+                places[k, :, :, s] += ones @ products.sum(axis=2).T
+    return totals
+
+
 # Rows of a window, whose shifts are 0 to WINDOW - 1, and groups of windows, each with a
 # shift of its own. A resample leaves 1 / WINDOW of the rows of y in place on average.
 WINDOW = 32
@@ -406,35 +468,28 @@ class Windows(NamedTuple):
         warn_if_powerless(n_shifts, "shifts", of)
         return cls(pair, length, seed, shifts, block)
 
-    def order(self, piece: Piece) -> tuple[np.ndarray, int]:
-        """Return an order of the rows of a piece, and the group of its first window.
-
-        They are the same in every pass. Rows of a series stay in their windows.
-        """
-        order = np.arange(piece.n_rows)
-        if self.seed is None:
-            return order, 0
-        draw = np.random.default_rng((self.seed, piece.rows.start))
-        if self.block == 1:
-            order = draw.permutation(piece.n_rows)
-        else:
-            used = len(order) // (self.length * self.block) * self.length * self.block
-            whole = order[:used].reshape(-1, self.length, self.block)
-            order[:used] = whole.swapaxes(1, 2).ravel()
-        return order, int(draw.integers(self.shifts.shape[1]))
-
-    def strips(self, piece: Piece, n_rows: int) -> Iterator[tuple[np.ndarray, int, Any]]:
+    def strips(
+        self, piece: Piece, n_rows: int
+    ) -> Iterator[tuple[np.ndarray, int, Any]]:
         """Yield rows of whole windows, about `n_rows`, and the groups of the windows.
 
         Then how many of these rows are in windows. The groups of windows take turns.
+        The order is the same in every pass.
         """
-        order, first = self.order(piece)
         size, n_groups = self.length * self.block, self.shifts.shape[1]
+        order, first = np.arange(piece.n_rows), 0
+        if self.seed is not None:
+            draw = np.random.default_rng((self.seed, piece.rows.start))
+            if self.block == 1:
+                order = draw.permutation(piece.n_rows)
+            first = int(draw.integers(n_groups))
         step = max(1, n_rows // size) * size
         for start in range(0, len(order), step):
             end_if_stopped()
             own = order[start : start + step]
             used = len(own) // size * size
+            blocks = own[:used].reshape(-1, self.length, self.block)
+            own = np.append(blocks.swapaxes(1, 2), own[used:])
             turns = np.arange(used // self.length) // self.block
             yield own, used, (first + start // size + turns) % n_groups
 
