@@ -298,7 +298,7 @@ def stein_features(streamed):
         if streamed:
             blocks = LazyBlocks(as_blocks(X), view=lambda rows: (rows, -rows))
         else:
-            blocks = ArrayBlocks(X, beside=[-X])
+            blocks = ArrayBlocks(X, beside=[[-X]])
         return Case.of(
             FeatureGram(maps, blocks), [(flat.conj() @ flat.T).real], size + 1
         )

@@ -961,14 +961,20 @@ def lazy_pair(
     whole._describe(x_rows.name, header, dtype, whole.sizes)
     whole.labels = [*x_rows.labels, *y_rows.labels]
     whole.scan(least, progress)
-    views = []
-    for rows, start in zip(sides, (0, x_rows.shape[1]), strict=True):
+    first, second = views_of(whole, sides)
+    return first, second
+
+
+def views_of(whole: LazyRows, parts: Iterable[LazyRows]) -> Iterator[LazyRows]:
+    """Yield the columns of samples that are side by side, described like the parts."""
+    start = 0
+    for rows in parts:
         view = whole.take(np.arange(start, start + rows.shape[1]))
         view.whole, view.name, view.kinds = whole, rows.name, rows.kinds
         view.columns, view.header = rows.columns, rows.header
         view.encoder = rows.encoder
-        views.append(view)
-    return views[0], views[1]
+        start += rows.shape[1]
+        yield view
 
 
 def _in_chunks_of(X: Any, y: Any) -> Any:

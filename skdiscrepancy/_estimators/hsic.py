@@ -11,7 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._data.arrays import is_on_disk, tag_target
 from skdiscrepancy._data.blocks import LazyRows, table_of
@@ -471,7 +472,7 @@ class HSICEstimator(BaseDiscrepancy):
         elif is_on_disk(X):
             # A random order of all rows would be a copy in memory.
             X, y = pair_of_rows(X, y, 4)
-        elif not is_lazy:
+        elif not is_lazy and options.block_length is None:
             order = options.generator.permutation(len(X))
             X, y = X[order], y[order]
         pair = self._pair(X, y, step)
@@ -538,7 +539,7 @@ class HSICEstimator(BaseDiscrepancy):
             return one_sample_methods(settings.design), ()
         methods = ("permutation", "shift")
         if self.n_components is not None:
-            return methods, ()
+            return methods, ("permutation",)
         return (*methods, "asymptotic"), methods
 
     def __sklearn_tags__(self) -> Any:
@@ -568,6 +569,10 @@ class HSICEstimator(BaseDiscrepancy):
         """Return X and y as the kernels read them."""
         if isinstance(X, LazyRows):
             return reader.rows(X, reset=reset), y
+        if issparse(y):
+            check_consistent_length(X, y)
+            of_y = Reader(settings.target_kernels or reader.kernels, reader.least)
+            return reader.rows(X, reset=reset), of_y.rows(y, "y")
         y = encode_target(
             self.encoder, self.target_encoder_, y, labels=reads_labels(settings)
         )

@@ -790,6 +790,7 @@ class KSDEstimator(BaseDiscrepancy):
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)
             core = self._core((X, gradients), seed=seed, division=division)
+            core.in_order = options.block_length is not None
             if design.complete:
                 return sign_test(core, options)
             return one_sample_test(core, design, options)
@@ -799,8 +800,7 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
         methods, for_blocks = stein_methods(settings.design)
-        in_blocks = self.n_components is None
-        return (*methods, "parametric"), for_blocks if in_blocks else ()
+        return (*methods, "parametric"), for_blocks
 
     def _gradients(self, X: Any) -> Any:
         """Return the gradients at the rows of X, None if X is read by blocks."""
@@ -837,7 +837,7 @@ class KSDEstimator(BaseDiscrepancy):
                 core = SteinGram(self.kernels_, rows, gradients, run)
                 core.weights = weights
                 return core
-            blocks = ArrayBlocks(*rows, beside=gradients, run=run)
+            blocks = ArrayBlocks(*rows, beside=[gradients], run=run)
         check_squares(self.kernels_, np.dtype(np.float64))
         seed = self._seed() if seed is None else seed
         maps = SteinMaps(self.kernels_, self.n_components, seed, *rows)

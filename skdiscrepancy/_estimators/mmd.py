@@ -297,8 +297,7 @@ def samples_test(
         samples = [Z[generator.permutation(len(Z))] for Z in samples]
     core = gram(options.kernels, *samples, **how)
     if n_components is not None:
-        core.n_examples = EXAMPLES
-        core.seed = None if in_series else division
+        core.seed, core.n_examples, core.in_order = division, EXAMPLES, in_series
     return permutation_test(core, list(map(len, samples)), options, unbiased=unbiased)
 
 
@@ -335,7 +334,7 @@ def two_sample_test(
         X, Y = X[order], Y[order]
     core = gram(options.kernels, X, Y, **how).paired()
     if n_components is not None:
-        core.seed = None if in_series else division
+        core.seed, core.in_order = division, in_series
     if by_groups:
         return sign_test(core, options)
     return one_sample_test(core, design, options)
@@ -764,9 +763,8 @@ class MMDEstimator(BaseDiscrepancy):
         design, paired = settings.design, settings.paired
         on_pairs = paired or self._is_paired(design)
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
-        in_blocks = design.complete
         setting = "paired == True" if paired else "this design"
-        return methods, methods if in_blocks else (), setting
+        return methods, methods if design.complete else (), setting
 
     def _read_together(
         self, tables: list[Any], settings: Settings, names: Sequence[str] = ("X", "Y")

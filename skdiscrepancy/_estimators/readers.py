@@ -20,6 +20,7 @@ from skdiscrepancy._data.arrays import (
     check_rows,
     encode_labels,
     is_numeric,
+    is_on_disk,
     kind_of_blocks,
     refuse_different_labels,
     unique_names,
@@ -32,6 +33,7 @@ from skdiscrepancy._data.blocks import (
     lazy_rows,
     open_rows,
     table_of,
+    views_of,
 )
 from skdiscrepancy._data.frames import as_numbers, as_table, needs_encoding
 from skdiscrepancy._gram.run import BRIEF, progress
@@ -257,18 +259,52 @@ def _shortened(names: list[str] | None, most: int = 10) -> str:
 
 
 def pair_of_rows(
-    X: Any, y: Any, least: int, watch: Any = None, encode: Any = None
+    X: Any,
+    y: Any,
+    least: int,
+    watch: Any = None,
+    encode: Any = None,
+    names: tuple[str, str] = ("X", "y"),
 ) -> tuple[Any, Any]:
     """Return X and y as rows that are read by blocks, encoded by a function."""
     kinds = None
-    if _kind_of_target(y, blocks=kind_of_blocks(X) is not None) is None and not (
+    blocks = isinstance(X, LazyRows) or kind_of_blocks(X) is not None
+    if _kind_of_target(y, blocks=blocks) is None and not (
         encode is not None and needs_encoding(as_table(y))
     ):
-        y, kinds = _numbers(y)
-    rows = lazy_pair(X, y, ("X", "y"), least, watch, encode)
+        y, kinds = _numbers(y, names[1])
+    rows = lazy_pair(X, y, names, least, watch, encode)
     if kinds is not None:
         rows[1].kinds = kinds
     return rows
+
+
+def side_by_side(
+    reader: Reader, variables: Sequence[Any], names: Sequence[str]
+) -> list[Any]:
+    """Return variables as columns of the same rows, if any of them is in blocks.
+
+    Variables in memory are returned as they are. The variables may be on disk.
+    """
+    kinds = [kind_of_blocks(Z) for Z in variables]
+    if reader.estimator.n_components is not None:
+        kinds = [
+            kind or is_on_disk(Z) for kind, Z in zip(kinds, variables, strict=True)
+        ]
+    # The first variable that is in blocks decides where the rows are.
+    order = sorted(range(len(kinds)), key=lambda i: not kinds[i])
+    if not kinds[first := order[0]]:
+        return list(variables)
+    reader._refuse_in_memory(names[first], kinds[first])
+    parts, whole = [], variables[first]
+    for i in order[1:]:
+        both = names[first], names[i]
+        pair = pair_of_rows(
+            whole, variables[i], reader.least, reader._watch, names=both
+        )
+        parts, whole = [*(parts or pair[:1]), pair[1]], pair[0].whole
+    views = dict(zip(order, views_of(whole, parts), strict=True))
+    return [views[i] for i in range(len(views))]
 
 
 def _kind_of_target(y: Any, *, blocks: bool) -> str | None:
@@ -283,16 +319,16 @@ def _kind_of_target(y: Any, *, blocks: bool) -> str | None:
     return None if y is None else kind_of_blocks(y)
 
 
-def _numbers(y: Any) -> tuple[Any, str]:
+def _numbers(y: Any, name: str) -> tuple[Any, str]:
     """Return a target in memory as numbers, and the kind of its type.
 
     Labels become integers, equal for equal labels.
     """
-    values = as_labels(y, "y")
+    values = as_labels(y, name)
     if not is_numeric(values):
-        refuse_different_labels(values)
+        refuse_different_labels(values, name)
         return encode_labels(values)[:, np.newaxis], "b"
-    return (values, "i") if are_labels(values) else (as_numbers(values, "y"), "f")
+    return (values, "i") if are_labels(values) else (as_numbers(values, name), "f")
 
 
 def lazy_target_kernels(y: LazyRows, kernels: list[KernelLike]) -> list[Any]:

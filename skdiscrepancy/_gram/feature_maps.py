@@ -187,10 +187,10 @@ class FeatureMaps:
             Features in float64, for `accumulate`, `project` and `squares`. The next
             step may overwrite this array.
         """
-        for start in range(0, block.shape[0], STRIP):
+        for start in range(0, len(index), STRIP):
             end_if_stopped()
-            strip = slice(start, min(start + STRIP, block.shape[0]))
-            for k, F in self.evaluate(block[strip], index[strip]):
+            strip = slice(start, min(start + STRIP, len(index)))
+            for k, F in self.evaluate(at_rows(block, strip), index[strip]):
                 yield strip, k, F
 
     def vectors(self, k: int, F: Any) -> np.ndarray:
@@ -283,6 +283,11 @@ class FeatureMaps:
         amplitude = 1 / np.sqrt(self.n_frequencies)
         for i, F in waves(angles.astype(np.float64, copy=False), factors, amplitude):
             yield i, F.reshape(2 * len(base), -1) if by_line else F
+
+
+def at_rows(block: Any, rows: Any) -> Any:
+    """Return some rows of a block, or of each of several blocks."""
+    return tuple(b[rows] for b in block) if isinstance(block, tuple) else block[rows]
 
 
 def _one_hot(codes: Any, balanced: bool, block: Any, index: Index) -> Any:

@@ -31,6 +31,9 @@ GROUP = 4
 EXACT = 16
 # Rows whose features are computed at a time.
 STRIP = 1024
+SIGNS = (-1.0, 1.0)
+# Kernels, by their positions, and what there is of each of them.
+Values = Iterator[tuple[int, Any]]
 
 
 class FeatureSide:
@@ -364,6 +367,61 @@ def _runs(starts: np.ndarray, ends: np.ndarray) -> list[tuple[slice, slice, int]
         (slice(a, b), slice(starts[a], ends[b - 1]), int(sizes[a]))
         for a, b in pairwise(bounds)
     ]
+
+
+class ProductMaps(FeatureMaps):
+    """Features of products of kernels on several variables.
+
+    A kernel on one variable is the mean over frequencies w of a(x) times the conjugate
+    of a(y), with the complex number a(x) = exp(i w . x). Exact features have random
+    sums with signs instead, one for each frequency. The frequencies of different
+    variables are independent, so the mean over all frequencies of the products of these
+    numbers is an unbiased estimate of the product of the kernels. It takes two features
+    for each frequency, however many variables there are.
+
+    Parameters
+    ----------
+    maps : sequence of FeatureMaps
+        Features of the kernels on each variable. A block has the rows of each variable.
+    members : sequence of tuple of int
+        The kernel on each variable, for each product.
+    seed : int
+        Seed of the random signs.
+    """
+
+    def __init__(self, maps: Sequence[FeatureMaps], members: Any, seed: int):
+        self.maps, self.members, self.seed = maps, list(members), seed
+        self.n_frequencies, self.centre = maps[0].n_frequencies, None
+        self._set([[Part(2 * self.n_frequencies)] for _ in self.members])
+
+    def sides(self, blocks: Any, index: np.ndarray) -> Values:
+        """Yield each product with the numbers of each variable, by frequency."""
+        own = enumerate(zip(self.maps, blocks, strict=True))
+        found = [dict(self._numbers(i, *side, index)) for i, side in own]
+        for k, members in enumerate(self.members):
+            yield k, [lines[m] for lines, m in zip(found, members, strict=True)]
+
+    def _numbers(self, i: int, maps: FeatureMaps, block: Any, index: Any) -> Values:
+        """Yield each kernel on a variable, with a number for each frequency and row."""
+        size = self.n_frequencies
+        for k, F in maps.evaluate(block, index, by_line=True):
+            total, ends = 0.0, np.cumsum([part.size for part in maps.parts[k]])
+            for p, own in enumerate(np.split(F, ends[:-1])):
+                # Parts of a sum have independent signs, so that they do not correlate.
+                draw = np.random.default_rng((self.seed, i, k, p))
+                if maps.parts[k][p].spectrum is None:
+                    total = total + draw.choice(SIGNS, size=(size, len(own))) @ own
+                else:
+                    signs = np.sqrt(size) * draw.choice(SIGNS, size=(size, 1))
+                    total = total + signs * (own[::2] + 1j * own[1::2])
+            yield k, total
+
+    def evaluate(self, block: Any, index: Any, *, by_line: bool = False) -> Values:
+        """Yield each product with its features of a block of rows."""
+        for k, own in self.sides(block, index):
+            products = reduce(np.multiply, own) / np.sqrt(self.n_frequencies)
+            F = np.concatenate((products.real, products.imag))
+            yield k, F if by_line else np.ascontiguousarray(F.T)
 
 
 class LineMoments(NamedTuple):

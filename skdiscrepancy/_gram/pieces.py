@@ -202,8 +202,8 @@ class ArrayBlocks(Blocks):
     ----------
     *samples : ndarray or SparseRows of shape (n_samples, n_features)
         Samples.
-    beside : sequence of ndarray or SparseRows, default=()
-        Further columns of the same rows, which are read as a second block.
+    beside : sequence of sequences of ndarray or SparseRows, default=()
+        Further columns of the same rows, each of which is read as a further block.
     step : int or None, default=None
         Number of rows of a piece. None chooses it.
     run : Run, default=QUIET
@@ -213,8 +213,7 @@ class ArrayBlocks(Blocks):
     def __init__(
         self, *samples: Any, beside: Any = (), step: int | None = None, run: Run = QUIET
     ):
-        sides = (samples, beside) if beside else (samples,)
-        self.sides = [Rows(*side, centred=False) for side in sides]
+        self.sides = [Rows(*side, centred=False) for side in (samples, *beside)]
         self.sizes = tuple(len(sample) for sample in samples)
         self.n_features = self.sides[0].n_features
         self.step, self.run = step, run
@@ -354,15 +353,18 @@ def blocks_of(*samples: Any, run: Run = QUIET) -> Blocks:
     return ArrayBlocks(*samples, run=run)
 
 
-def paired_blocks(x: Any, y: Any, *, step: int | None = None, run: Run = QUIET) -> Any:
-    """Return the rows of two samples side by side, in pieces of the same rows."""
+def paired_blocks(
+    x: Any, *others: Any, step: int | None = None, run: Run = QUIET
+) -> Any:
+    """Return the rows of samples side by side, in pieces of the same rows."""
     if not isinstance(x, LazyRows):
-        step = step or piece_rows(x.shape[1] + y.shape[1])
-        return ArrayBlocks(x, beside=[y], step=step, run=run)
+        step = step or piece_rows(x.shape[1] + sum(y.shape[1] for y in others))
+        return ArrayBlocks(x, beside=[[y] for y in others], step=step, run=run)
     assert x.whole is not None
-    assert x.whole is y.whole
-    return LazyBlocks(x.whole, view=partial(_columns, x.chosen, y.chosen), run=run)
+    assert all(x.whole is y.whole for y in others)
+    chosen = [rows.chosen for rows in (x, *others)]
+    return LazyBlocks(x.whole, view=partial(_columns, chosen), run=run)
 
 
-def _columns(first: Any, second: Any, block: np.ndarray) -> tuple[Any, Any]:
-    return block[:, first], block[:, second]
+def _columns(chosen: Any, block: np.ndarray) -> tuple[Any, ...]:
+    return tuple(block[:, columns] for columns in chosen)

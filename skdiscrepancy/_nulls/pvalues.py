@@ -251,6 +251,8 @@ class Options(NamedTuple):
     run: Run = QUIET
     # A factor of the statistics of all resamples.
     inflation: float = 1.0
+    # Number of random features, None for exact kernels.
+    n_components: int | None = None
 
     def with_block_length(
         self, n_rows: int, *samples: np.ndarray | None, **words: Any
@@ -305,8 +307,8 @@ def check_options(
         given = f"block_length == {block_length!r}, must be None for"
         if not for_blocks:
             raise ValueError(
-                f"{given} this design or for random features (n_components). Whole "
-                "blocks of rows need exact kernels and design='u' or design='v'."
+                f"{given} this design. Whole blocks of rows need design='u' or "
+                "design='v'."
             )
         if method not in ("auto", *for_blocks):
             raise ValueError(

@@ -14,13 +14,15 @@ import numpy as np
 from scipy.fft import irfft, rfft
 
 from skdiscrepancy._data.checks import draw_seeds
+from skdiscrepancy._gram.feature_maps import at_rows
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.frequency_groups import (
     FeaturePair,
     LineMoments,
     unbiased_products,
 )
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.pieces import ArrayBlocks, PieceRows, PieceTask, add
+from skdiscrepancy._gram.pieces import ArrayBlocks, Piece, PieceRows, PieceTask, add
 from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all, steps
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._loops.tile_loops import shifted_sums
@@ -271,9 +273,13 @@ def joint_shift_test(variables: list[Variable], options: Options) -> TestResult:
             parts.append(values)
             sizes = np.maximum(sizes, terms)
     values = check_finite(np.concatenate(parts, axis=1))
-    means, deviations = values.mean(axis=1, keepdims=True), values.std(axis=1)
-    scale = np.where(deviations > JOINT_ROUNDING * sizes, deviations, 0)
-    result = combine(values - means, (scale,), options)
+    return _from_means(values, values.std(axis=1) > JOINT_ROUNDING * sizes, options)
+
+
+def _from_means(values: np.ndarray, useful: np.ndarray, options: Options) -> TestResult:
+    """Rank statistics, standardised by their moments over all resamples."""
+    means, scale = values.mean(axis=1, keepdims=True), values.std(axis=1)
+    result = combine(values - means, (np.where(useful, scale, 0),), options)
     return replace(result, statistics=values[:, 0].copy())
 
 
@@ -320,6 +326,66 @@ def _joint_diagonals(
         factors[0] *= entries.weights
         sums[k] = shifted_sums(factors.reshape(len(grams), -1, n), shifts)
     return sums
+
+
+# Rows of all variables whose features are computed at a time.
+PRODUCT_ROWS = 256
+
+
+def joint_feature_test(core: FeatureGram, options: Options) -> TestResult:
+    """Test whether the rows of several variables are jointly independent [1]_.
+
+    For one frequency, the statistic is the squared distance between the mean of the
+    products of all features and the product of their means. A resample draws one shift
+    s for each group of windows, as :func:`feature_window_test`, and shifts the rows of
+    variable l by l * s steps in all windows of the group. Windows have 31 rows at most,
+    a prime number, so that all pairs of variables are out of step.
+
+    References
+    ----------
+    .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
+       joint independence", Journal of the Royal Statistical Society B 80, 2018.
+    """
+    cut = Windows.at_random(core, options, longest=WINDOW - 1)
+    with np.errstate(all="ignore"):
+        found = core.blocks.sum(core.blocks.task(_product_sums, cut))
+        places, stay, sums = (total / core.n for total in found)
+        centres, values = np.prod(sums, axis=0), []
+        for own, rest in zip(places, stay - centres, strict=True):
+            chosen = (own[g][:, steps] for g, steps in enumerate(cut.shifts.T))
+            means = reduce(np.add, chosen) + rest[:, np.newaxis]
+            values.append(np.mean(np.abs(means) ** 2, axis=0))
+    statistics = check_finite(np.array(values))
+    sizes = np.mean(np.abs(centres) ** 2, axis=1)
+    useful = statistics.std(axis=1) > JOINT_ROUNDING * sizes
+    return _from_means(statistics, useful, options)
+
+
+def _product_sums(cut: Windows, given: PieceRows) -> list[np.ndarray]:
+    """Return sums of products of features, for each kernel and frequency.
+
+    For each group of windows and shift, then over the rows that stay. Then come the
+    sums of the features of each variable.
+    """
+    maps, L, n_groups = cut.pair.maps, cut.length, cut.shifts.shape[1]
+    K, P = maps.n_kernels, maps.n_frequencies
+    shapes = (K, n_groups, P, L), (K, P), (len(maps.maps), K, P)
+    places, stay, sums = totals = [np.zeros(shape, complex) for shape in shapes]
+    for own, used, turns in cut.strips(given.piece, PRODUCT_ROWS):
+        ones = np.equal.outer(np.arange(n_groups), turns).astype(np.float64)
+        for k, sides in maps.sides(at_rows(given.block, own), given.positions[own]):
+            sums[:, k] += [F.sum(axis=1) for F in sides]
+            stay[k] += reduce(np.multiply, (F[:, used:] for F in sides)).sum(axis=1)
+            # Twice in a row, so that every shift is a slice.
+            first, *rest = (F[:, :used].reshape(len(F), -1, L) for F in sides)
+            rest = [np.concatenate((F, F), axis=2) for F in rest]
+            for s in range(L):
+                steps = (np.arange(1, 1 + len(rest)) * s % L).tolist()
+                both = zip(rest, steps, strict=True)
+                shifted = (F[:, :, step : step + L] for F, step in both)
+                products = reduce(np.multiply, shifted, first)
+                places[k, :, :, s] += ones @ products.sum(axis=2).T
+    return totals
 
 
 # Rows of a window, whose shifts are 0 to WINDOW - 1, and groups of windows, each with a
@@ -372,12 +438,60 @@ class Windows(NamedTuple):
         Seed of the order of the rows of each piece. None leaves them in order.
     shifts : ndarray of shape (1 + n_resamples, n_groups)
         Shift of each group of windows, 0 for the data.
+    block : int
+        Rows of a block of a series. As many neighbouring windows are shifted together,
+        and each of them has one row of each of `length` consecutive blocks.
     """
 
-    pair: FeaturePair
+    pair: Any
     length: int
     seed: int | None
     shifts: np.ndarray
+    block: int = 1
+
+    @classmethod
+    def at_random(cls, pair: Any, options: Options, longest: int = WINDOW) -> Windows:
+        """Draw the shifts of windows of at most `longest` rows, or blocks."""
+        block, pieces = options.block_length or 1, pair.blocks.pieces()
+        sizes = [piece.n_rows // block for piece in pieces]
+        if max(sizes) < 2:
+            raise ValueError(
+                f"block_length == {block}, must be at most half the number of rows of "
+                "a partition, or of 16384 rows, if rows are read by blocks."
+            )
+        [seed] = draw_seeds(options.generator, 1)
+        length, n_shifts = _window_length(sizes, longest)
+        size = (options.n_resamples + 1, N_GROUPS)
+        shifts = options.generator.randint(length, size=size)
+        shifts[0] = 0
+        of = "rows" if options.block_length is None else "blocks"
+        warn_if_powerless(n_shifts, "shifts", of)
+        return cls(pair, length, seed, shifts, block)
+
+    def strips(
+        self, piece: Piece, n_rows: int
+    ) -> Iterator[tuple[np.ndarray, int, Any]]:
+        """Yield rows of whole windows, about `n_rows`, and the groups of the windows.
+
+        Then how many of these rows are in windows. The groups of windows take turns.
+        The order is the same in every pass.
+        """
+        size, n_groups = self.length * self.block, self.shifts.shape[1]
+        order, first = np.arange(piece.n_rows), 0
+        if self.seed is not None:
+            draw = np.random.default_rng((self.seed, piece.rows.start))
+            if self.block == 1:
+                order = draw.permutation(piece.n_rows)
+            first = int(draw.integers(n_groups))
+        step = max(1, n_rows // size) * size
+        for start in range(0, len(order), step):
+            end_if_stopped()
+            own = order[start : start + step]
+            used = len(own) // size * size
+            blocks = own[:used].reshape(-1, self.length, self.block)
+            own = np.append(blocks.swapaxes(1, 2), own[used:])
+            turns = np.arange(used // self.length) // self.block
+            yield own, used, (first + start // size + turns) % n_groups
 
     def task(self, tiles: list[Tile]) -> PieceTask:
         """Return the sums over the windows of pieces, merged so that few are kept."""
@@ -397,6 +511,11 @@ def feature_window_test(
     These permutations form a group, so the type I error is exact if the rows of each
     piece are exchangeable.
 
+    With blocks of a series, windows have consecutive blocks in their order, and shifts
+    move whole blocks. Neighbouring blocks stay neighbours, except for the first and
+    last block of a window, so near rows change the statistics of the data and of all
+    resamples by the same number, which the mean over all resamples subtracts.
+
     For two series, the `length` of a window is given. Rows keep their order, all
     windows are one group, and the resamples are all shifts. Each piece but the last
     must hold whole windows.
@@ -413,37 +532,35 @@ def feature_window_test(
     depends on the number of kernels and features only.
     """
     if length is None:
-        [seed] = draw_seeds(options.generator, 1)
-        length, n_shifts = _window_length([p.n_rows for p in pair.blocks.pieces()])
-        size = (options.n_resamples + 1, N_GROUPS)
-        shifts = options.generator.randint(length, size=size)
-        shifts[0] = 0
+        cut = Windows.at_random(pair, options)
     else:
-        seed, n_shifts, shifts = None, float(pair.n), np.arange(length)[:, np.newaxis]
-    warn_if_powerless(n_shifts, "shifts")
+        cut = Windows(pair, length, None, np.arange(length)[:, np.newaxis])
+        warn_if_powerless(pair.n, "shifts")
     shape = (pair.x.n_kernels, pair.y.n_kernels)
-    values, useful = np.zeros((*shape, len(shifts))), np.zeros(shape, dtype=bool)
+    values, useful = np.zeros((*shape, len(cut.shifts))), np.zeros(shape, dtype=bool)
     with np.errstate(all="ignore"):
-        for (_, kernels), found in _tiles(Windows(pair, length, seed, shifts)):
+        for (_, kernels), found in _tiles(cut):
             own = slice(kernels[0], kernels[-1] + 1)
             values[own] += found[0]
             useful[own] |= found[1]
-        values = values.reshape(-1, len(shifts)) / pair.n_groups
+        values = values.reshape(-1, len(cut.shifts)) / pair.n_groups
+        if cut.block > 1:
+            return _from_means(values, useful.ravel(), options)
         scale = np.where(useful.ravel(), values.std(axis=1), 0)
     return combine(values, (scale,), options)
 
 
-def _window_length(sizes: list[int]) -> tuple[int, float]:
+def _window_length(sizes: list[int], longest: int) -> tuple[int, float]:
     """Return the number of rows of a window, and how many resamples it allows.
 
-    Few rows have shorter windows than WINDOW, so that there are more resamples.
+    Few rows have shorter windows than `longest`, so that there are more resamples.
     """
 
     def n_shifts(length: int) -> float:
         n_windows = sum(size // length for size in sizes)
         return float(length) ** min(N_GROUPS, n_windows)
 
-    longest = min(WINDOW, max(sizes))
+    longest = min(longest, max(sizes))
     lengths = [min(longest, max(1, sum(sizes) // w)) for w in range(1, N_GROUPS + 1)]
     length = max(lengths, key=n_shifts)
     return length, n_shifts(length)
@@ -511,18 +628,9 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
     of the features of x, and of y, and of their squares.
     """
     piece, (x, y), index, _ = given
-    pair, L, n_groups = cut.pair, cut.length, cut.shifts.shape[1]
-    order, first = np.arange(len(index)), 0
-    if cut.seed is not None:
-        # The same order in every pass.
-        draw = np.random.default_rng((cut.seed, piece.rows.start))
-        order = draw.permutation(len(index))
-        first = int(draw.integers(n_groups))
-    step = max(1, STRIP // L) * L
+    pair = cut.pair
     totals = [_zeros(cut, tile) for tile in tiles]
-    for start in range(0, len(index), step):
-        end_if_stopped()
-        own = order[start : start + step]
+    for own, used, turns in cut.strips(piece, STRIP):
         rows, others, places = x[own], y[own], index[own]
         features: dict[int, np.ndarray] = {}
         for (g, kernels), (spectra, products, *sums) in zip(tiles, totals, strict=True):
@@ -531,14 +639,12 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
             A, B = pair.x.features(g, rows, places, kernels), features[g]
             for total, F in zip(sums, (A, B), strict=True):
                 total += F.sum(axis=1), np.einsum("ij,ij->i", F, F)
-            used = len(own) // L * L
             products += A[:, used:] @ B[:, used:].T
-            a, b = transforms(A[:, :used], B[:, :used], L)
-            # The groups of windows take turns.
-            for i in range(min(n_groups, used // L)):
-                turn = slice(i, None, n_groups)
-                group = spectra[(first + start // L + i) % n_groups]
-                for total, u, v in zip(group, a[:, :, turn], b[:, turn], strict=True):
+            a, b = transforms(A[:, :used], B[:, :used], cut.length)
+            for group in np.unique(turns):
+                turn = turns == group
+                parts = spectra[group], a[:, :, turn], b[:, turn]
+                for total, u, v in zip(*parts, strict=True):
                     total += np.ascontiguousarray(u) @ np.ascontiguousarray(v)
     return totals
 

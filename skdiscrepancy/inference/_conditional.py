@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from skdiscrepancy._data.arrays import (
     as_array,
@@ -27,10 +29,15 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.distances import Index
 from skdiscrepancy._data.frames import as_table, is_table
+from skdiscrepancy._estimators.base import check_parameters
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import factor_of
+from skdiscrepancy._gram.feature_maps import FeatureMaps, Part
+from skdiscrepancy._gram.features import FeatureGram
+from skdiscrepancy._gram.frequency_groups import ProductMaps
 from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.pieces import paired_blocks
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._gram.tiles import Gram, place
 from skdiscrepancy._models.regression import (
@@ -244,7 +251,7 @@ DETERMINED = 0.97
     check_options,
     HSICEstimator,
     names="regressor n_resamples n_groups pooling block_length kernel target_kernel "
-    f"bandwidth target_bandwidth n_bandwidths encoder {RUN}",
+    f"bandwidth target_bandwidth n_bandwidths encoder n_components {RUN}",
     kernel="gaussian",
     bandwidth=None,
     target_bandwidth=None,
@@ -375,7 +382,8 @@ def conditional_hsic_test(
     """
     wild = ("wild",)
     named = {name: params.pop(name) for name in OPTIONS if name in params}
-    options = check_options(wild, wild, **named)
+    number = check_parameters({"n_components": params.pop("n_components", None)})
+    options = check_options(wild, wild, **named)._replace(**number)
     check_regressor(regressor)
     rules = "bandwidth", "target_bandwidth"
     wide = [params[name] is None for name in rules]
@@ -417,6 +425,8 @@ def _wider(kernels: list[Any], passed: list[Any], rows: np.ndarray) -> list[Any]
 
 def _given_columns(given: Any, encoder: Any, n: int) -> np.ndarray:
     """Return the columns of Z that vary, with a standard deviation of 1."""
+    # The regression has a length scale for each column.
+    given = given.toarray() if issparse(given) else given
     table, reader = as_table(given), Reader(None, encoder=encoder)
     fitted = reader.fit([table], ["given"])
     if fitted is None and encoder is not None and not is_table(table):
@@ -501,8 +511,23 @@ def residual_test(
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
     given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
-    core = gram([given], Z, run=options.run) * ResidualGram(residuals)
-    return sign_test(core * ResidualGram(target_residuals), options)
+    if options.n_components is None:
+        core = gram([given], Z, run=options.run) * ResidualGram(residuals)
+        return sign_test(core * ResidualGram(target_residuals), options)
+    seeds = draw_seeds(options.generator, 2)
+    maps = [FeatureMaps([given], options.n_components, seeds[0], Z)]
+    for side in (residuals, target_residuals):
+        parts = [[Part(R.shape[1], None, partial(_at_rows, R))] for R in side]
+        maps.append(maps[0].of_parts(parts))
+    members = product((0,), range(len(residuals)), range(len(target_residuals)))
+    blocks = paired_blocks(Z, Z, Z, run=options.run)
+    core = FeatureGram(ProductMaps(maps, members, seeds[1]), blocks)
+    core.in_order = True
+    return sign_test(core, options)
+
+
+def _at_rows(values: np.ndarray, block: Any, index: Any) -> np.ndarray:
+    return values[index]
 
 
 def _placebo_test(

@@ -20,7 +20,8 @@ from skdiscrepancy._data.arrays import (
     refuse_different_labels,
     refuse_numbers_among_labels,
 )
-from skdiscrepancy._data.checks import RUN, shown, takes_parameters_of
+from skdiscrepancy._data.blocks import LazyRows
+from skdiscrepancy._data.checks import RUN, draw_seeds, shown, takes_parameters_of
 from skdiscrepancy._data.frames import as_numbers, as_table, check_column_encoder
 from skdiscrepancy._estimators.base import Settings, check_parameters
 from skdiscrepancy._estimators.hsic import HSICEstimator
@@ -31,12 +32,16 @@ from skdiscrepancy._estimators.ksd import (
     stein_test,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, side_by_side
+from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._gram.features import FeatureGram
+from skdiscrepancy._gram.frequency_groups import ProductMaps
 from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.pieces import paired_blocks
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of
-from skdiscrepancy._nulls.shifts import joint_shift_test
+from skdiscrepancy._nulls.shifts import joint_feature_test, joint_shift_test
 from skdiscrepancy._statistics.second_order import warn_left_out
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.kernels._base import (
@@ -633,23 +638,29 @@ def read_variable(
     have the indicator kernel alone. Tables with missing values, or with labels beside
     numbers, are encoded by `TableEncoder`. `values` are the parameters of the test.
     """
-    if issparse(Z):
-        raise TypeError(f"{name} is a sparse matrix, must be dense.")
     encoder, kernels = values["encoder"], values["kernel"]
-    check_column_encoder(encoder, Z, name, kinds=("number", "category"))
     all_labels = all(isinstance(kernel, IndicatorKernel) for kernel in kernels)
-    rows = Reader(kernels, encoder=encoder).target(Z, labels=all_labels)
-    rows = as_labels(as_array(rows, name), name)
-    if all_labels:
-        return rows, kernels[:1]
-    if are_labels(rows):
-        remedy = "Pass a DataFrame, or one variable for each column."
-        refuse_numbers_among_labels(rows, name, remedy)
-        refuse_different_labels(rows, name)
-        return rows, [IndicatorKernel()]
-    rows = as_numbers(rows, name)
-    if not np.all(np.isfinite(rows)):
-        raise ValueError(f"{name} contains infinity, must hold finite numbers.")
+    if isinstance(Z, LazyRows):
+        [first, *_] = own = lazy_target_kernels(Z, kernels)
+        if all_labels or isinstance(first, IndicatorKernel):
+            return Z, kernels[:1] if all_labels else own
+        rows = Z
+    elif issparse(Z):
+        rows = Reader(kernels).rows(Z, name)
+    else:
+        check_column_encoder(encoder, Z, name, kinds=("number", "category"))
+        rows = Reader(kernels, encoder=encoder).target(Z, labels=all_labels)
+        rows = as_labels(as_array(rows, name), name)
+        if all_labels:
+            return rows, kernels[:1]
+        if are_labels(rows):
+            remedy = "Pass a DataFrame, or one variable for each column."
+            refuse_numbers_among_labels(rows, name, remedy)
+            refuse_different_labels(rows, name)
+            return rows, [IndicatorKernel()]
+        rows = as_numbers(rows, name)
+        if not np.all(np.isfinite(rows)):
+            raise ValueError(f"{name} contains infinity, must hold finite numbers.")
     warn_if_indefinite(kernels, rows.shape[1])
     # As many bandwidths for every variable.
     found, n_bandwidths = [], values["n_bandwidths"]
@@ -687,7 +698,7 @@ MIN_ROWS = 4
 @takes_parameters_of(
     hsic_test,
     names="method kernel bandwidth n_bandwidths n_resamples pooling block_length "
-    f"encoder {RUN}",
+    f"encoder n_components {RUN}",
 )
 def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     r"""Test whether several variables are jointly independent (dHSIC).
@@ -798,16 +809,19 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     >>> hsic_test(x, z, random_state=0).pvalue > 0.05
     True
     """
-    methods = ("permutation", "shift")
     given = {name: params.pop(name) for name in OPTIONS if name in params}
     values = HSICEstimator().get_params(deep=False) | params
-    names = ("kernel", "bandwidth", *RUN.split())
+    names = ("kernel", "bandwidth", "n_components", *RUN.split())
     checked = check_parameters({name: values[name] for name in names})
     check_joint_kernels(checked["kernel"])
     # "dyadic" has `n_bandwidths` values here, which the rule of other tests refuses.
     number = check_parameters({"n_bandwidths": values["n_bandwidths"]})
     values |= checked | number
-    options = check_options(methods, methods, **given)
+    n_components = values["n_components"]
+    # Shifts of all rows of several variables take time for each shift.
+    methods = ("permutation", "shift")[: 2 if n_components is None else 1]
+    setting = f"n_components == {n_components}"
+    options = check_options(methods, methods, setting, **given)
     if len(variables) < 2:
         raise ValueError(
             f"joint_independence_test got {len(variables)} variables, must be >= 2. To "
@@ -816,7 +830,9 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
         )
     read: list[tuple[np.ndarray, list[Any]]] = []
     titles = [f"variables[{i}]" for i in range(len(variables))]
-    for Z, name in zip(variables, titles, strict=True):
+    like = HSICEstimator(n_components=n_components, verbose=values["verbose"])
+    reader = Reader(None, MIN_ROWS, estimator=like)
+    for Z, name in zip(side_by_side(reader, variables, titles), titles, strict=True):
         read.append(read_variable(Z, name, values))
         n, own = len(read[0][0]), len(read[-1][0])
         if own != n:
@@ -831,6 +847,18 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     n_kernels = max(len(kernels) for _, kernels in read)
     together = zip(*(own * (n_kernels // len(own)) for _, own in read), strict=True)
     run = Run(values["n_jobs"], values["verbose"])
-    return joint_shift_test(
-        read, options.ready(list(together), values["random_state"], run)
+    options = options.ready(list(together), values["random_state"], run)
+    if n_components is None:
+        return joint_shift_test(read, options)
+    rows, kernels = map(list, zip(*read, strict=True))
+    if not isinstance(rows[0], LazyRows) and options.block_length is None:
+        order = options.generator.permutation(n)
+        rows = [own[order] for own in rows]
+    seeds = draw_seeds(options.generator, 1 + len(rows))
+    both = zip(kernels, seeds[1:], rows, strict=True)
+    maps = [FeatureMaps(own, n_components, seed, Z) for own, seed, Z in both]
+    members = [tuple(k % len(own) for own in kernels) for k in range(n_kernels)]
+    products = ProductMaps(maps, members, seeds[0])
+    return joint_feature_test(
+        FeatureGram(products, paired_blocks(*rows, run=run)), options
     )

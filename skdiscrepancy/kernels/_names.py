@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from skdiscrepancy._data.arrays import (
+    SparseRows,
     are_labels,
     as_labels,
     is_numeric,
@@ -321,7 +322,7 @@ def choose_target_kernels(
     """Return the kernels on y, given the parameter and the kernels on X."""
     if not (isinstance(target_kernel, str) and target_kernel == "auto"):
         return check_kernel(target_kernel, "target_kernel", ("auto", *KERNELS))
-    if are_labels(y):
+    if not isinstance(y, SparseRows) and are_labels(y):
         refuse_numbers_among_labels(y)
         refuse_different_labels(y)
         return [IndicatorKernel()]
@@ -348,8 +349,8 @@ def as_target(
     y: np.ndarray, kernels: list[KernelLike], target_kernel: Any
 ) -> np.ndarray:
     """Return y with one column for each target, as labels or as numbers."""
-    y = as_labels(y, "y")
-    if sample_dtype(kernels) is None:
+    y = y if isinstance(y, SparseRows) else as_labels(y, "y")
+    if sample_dtype(kernels) is None or isinstance(y, SparseRows):
         return y
     if is_numeric(y):
         return as_numbers(y, "y")
