@@ -24,7 +24,7 @@ from skdiscrepancy._data.arrays import (
     kind_of_blocks,
     refuse_masked,
 )
-from skdiscrepancy._data.blocks import LazyRows, open_rows, sample_size
+from skdiscrepancy._data.blocks import LazyRows, open_rows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_number,
@@ -79,6 +79,11 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     numbers are at distance 1 from a missing value, and at distance 0 from each other.
     Encoding takes O(n log n) time for each column.
 
+    :term:`fit` also takes tables in blocks: a dask DataFrame, a list of DataFrames or
+    arrow tables, or a function without arguments that returns an iterator of them. One
+    pass counts the categories and the missing values. Medians and scales come from at
+    most 32 768 values of each column, drawn with a fixed seed.
+
     Read more in the :ref:`User Guide <tables>`.
 
     Parameters
@@ -123,9 +128,6 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     [0.0, 0.0, 1.0]
     """
 
-    # Kind of the type that the encoding stands for, as in numpy.
-    _output_kind = "f"
-
     def __init__(self, *, max_categories: int | None = 30) -> None:
         self.max_categories = max_categories
 
@@ -135,7 +137,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Table.
+            Table, or blocks of a table.
         y : Ignored
             Not used, present for API consistency.
 
@@ -152,7 +154,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Table with the columns that were seen in :term:`fit`.
+            Table with the columns that were seen in :term:`fit`, or one block of it.
 
         Returns
         -------
@@ -207,10 +209,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         """Learn from the rows of several tables with the same columns."""
         if self.max_categories is not None:
             check_number(self.max_categories, "max_categories", integer=True, least=1)
-        tables = [
-            open_rows(table, name, summarize=True) if kind_of_blocks(table) else table
-            for table, name in zip(tables, names, strict=True)
-        ]
+        if any(isinstance(t, LazyRows) or kind_of_blocks(t) for t in tables):
+            tables = list(map(open_rows, tables, names))
         found = self._summarize(tables, names)
         if any(column.is_mixed for column in found):
             # What one table holds can depend on another one.
@@ -241,7 +241,6 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     ) -> list[Summary]:
         """Summarise the columns of all tables, read as the columns of some forms."""
         found: list[Summary] = []
-        lazy = any(isinstance(table, LazyRows) for table in tables)
         for table, name in zip(tables, names, strict=True):
             reset = forms is None and not found
             if isinstance(table, LazyRows):
@@ -250,9 +249,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             else:
                 like = forms or [c.form if c.n_known else None for c in found]
                 columns = self._read(table, name, like or None, reset=reset)
-                most = sample_size(len(columns)) if lazy else None
-                draw = np.random.default_rng(len(found))
-                own = [Summary.of(column, name, most, draw) for column in columns]
+                own = [Summary.of(column, name) for column in columns]
             found = merge_summaries(found, own) if found else own
         return found
 
@@ -287,23 +284,17 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         return tags
 
 
-class LabelCodes(TableEncoder):
+class LabelCodes(OneToOneFeatureMixin, TableEncoder):
     """Encoder of labels: one number for each label of a column, or for missing labels.
 
     Numbers without missing values stay as they are.
     """
-
-    _output_kind = "b"
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return the codes of all columns."""
         columns = self._read(X, "X", [b.form for b in self._blocks], reset=False)
         pairs = zip(self._blocks, columns, strict=True)
         return np.column_stack([block.codes(column) for block, column in pairs]) * 1.0
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns, which are those of the table."""
-        return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
 
 
 @dataclass(frozen=True)
@@ -500,7 +491,9 @@ def fit_encoder(
         # Rows of X and y that are read together have been encoded.
         return lazy[0].encoder
     auto = isinstance(encoder, str)
-    if encoder is None or (auto and not any(map(_needs_encoding, tables))):
+    others = (table for table in tables if not isinstance(table, LazyRows))
+    needed = any(t.needs_encoding for t in lazy) or any(map(needs_encoding, others))
+    if encoder is None or (auto and not needed):
         return None
     fitted = TableEncoder() if auto else clone(encoder)
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
@@ -515,7 +508,8 @@ def encode(encoder: Any, X: Any) -> Any:
         return X
     if isinstance(X, LazyRows):
         refuse_encoder_of_blocks(encoder)
-        return X if X.encoder is encoder else X.encode(encoder)
+        kind = "b" if isinstance(encoder, LabelCodes) else "f"
+        return X if X.encoder is encoder else X.encode(encoder, kind)
     if isinstance(encoder, TableEncoder):
         return encoder.transform(X)
     refuse_masked(X, "X")
@@ -553,13 +547,6 @@ def refuse_encoder_of_blocks(encoder: Any) -> None:
         )
 
 
-def _needs_encoding(table: Any) -> bool:
-    """Return whether a table in memory, or in blocks, needs an encoder."""
-    if isinstance(table, LazyRows):
-        return table.needs_encoding
-    return needs_encoding(table)
-
-
 def _stacked(tables: list[Any], titles: list[str]) -> Any:
     """Return the rows of all tables as one table of their type."""
     if len(tables) == 1:
@@ -573,12 +560,16 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
         module = import_module(kinds[0][0])
         if kinds[0][0] == "pandas":
             return module.concat(tables, ignore_index=True)
+        # Integers beside floats are floats, as in pandas.
         if kinds[0][0] == "pyarrow":
-            # Integers beside floats are floats, as in pandas.
-            return module.concat_tables(tables, promote_options="permissive")
+            stack, failure = module.concat_tables, module.ArrowException
+            options = {"promote_options": "permissive"}
+        else:
+            stack, failure = module.concat, module.exceptions.PolarsError
+            options = {"how": "vertical_relaxed"}
         try:
-            return module.concat(tables, how="vertical_relaxed")
-        except module.exceptions.PolarsError as error:
+            return stack(tables, **options)
+        except failure as error:
             raise ValueError(
                 f"Y has columns that cannot be stacked below the columns of X: {error}"
             ) from error

@@ -253,6 +253,16 @@ def test_transformer_takes_polars_tables_of_different_numbers():
         mmd_score(X, pl.DataFrame({"a": [[1], [2]]}), encoder=StandardScaler())
 
 
+def test_transformer_takes_arrow_tables_of_different_numbers():
+    pa = pytest.importorskip("pyarrow")
+    x, y = np.arange(10) % 4, np.arange(12.0)
+    X, Y = pa.table({"a": x}), pa.table({"a": y})
+    expected = mmd_score(x[:, None] / 1.0, y[:, None], encoder=StandardScaler())
+    assert_allclose(mmd_score(X, Y, encoder=StandardScaler()), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="Y has columns that cannot be stacked"):
+        mmd_score(X, pa.table({"a": ["u", "v"]}), encoder=StandardScaler())
+
+
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 def test_transformer_refuses_samples_of_different_widths_by_name(kind):
     X = np.random.RandomState(0).normal(size=(9, 2))

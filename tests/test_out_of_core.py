@@ -304,7 +304,7 @@ def test_dask_tables_have_the_scores_of_their_rows():
     assert list(MMDEstimator(**PARAMS).fit(x).feature_names_in_) == NAMES
     expected = mmd_score(X["a"], Y["b"], **PARAMS)
     assert_allclose(mmd_score(x["a"], y["b"], **PARAMS), expected, 1e-9)
-    with pytest.raises(ValueError, match="column 't' of type"):
+    with pytest.raises(ValueError, match="X has text in column 't'"):
         mmd_score(x.assign(t="text"), y.assign(t="text"), encoder=None, **PARAMS)
     with pytest.raises(ValueError, match="X is a dask DataFrame"):
         mmd_column_tests(x, y)
@@ -322,8 +322,8 @@ def test_arrow_batches_have_the_scores_of_their_rows(tmp_path):
 
     assert_allclose(mmd_score(batches, Y, **PARAMS), mmd_score(X, Y, **PARAMS), 1e-9)
     assert list(MMDEstimator(**PARAMS).fit(batches).feature_names_in_) == NAMES
-    text = [pa.table({"a": [1.0], "t": ["x"]})]
-    with pytest.raises(ValueError, match="X has column 't' of type object"):
+    text = [pa.table({"a": [1.0, 2.0], "t": ["x", "y"]})]
+    with pytest.raises(ValueError, match="X has text in column 't'"):
         mmd_score(text, text, encoder=None, **PARAMS)
 
 
@@ -387,6 +387,8 @@ def test_values_that_are_not_finite_are_refused(name, value, word):
     Y[1000, 1] = value
     column = "'b'" if name == "polars" else "1"
     message = f"Input Y contains {word} in column {column}"
+    if name == "polars" and word == "infinity":
+        message = "Y has infinity .* in column 'b', must have finite numbers"
     with pytest.raises(ValueError, match=message):
         mmd_score(X, SOURCES[name](Y), encoder=None, **PARAMS)
 

@@ -11,8 +11,7 @@ from copy import copy
 from functools import partial, reduce
 from itertools import count, repeat, zip_longest
 from math import inf
-from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,11 +46,7 @@ ROUNDING = 1e-5
 
 
 def read_block(
-    block: Any,
-    name: str,
-    n_features: int | None = None,
-    dtype: Any = None,
-    encoder: Any = None,
+    block: Any, name: str, n_features: int | None = None, dtype: Any = None
 ) -> np.ndarray:
     """Return a block of rows as an array of floats.
 
@@ -65,20 +60,12 @@ def read_block(
         Number of columns, None if it is not known yet.
     dtype : dtype or None, default=None
         Type of the array, None for float64, or float32 if the block is float32.
-    encoder : TableEncoder or None, default=None
-        Fitted encoder of the rows.
 
     Returns
     -------
     rows : ndarray of shape (n_rows, n_features)
         Rows. Values may be missing or infinite.
     """
-    if encoder is not None:
-        return np.asarray(encoder.transform(block))
-    if is_a(block, "pyarrow", "Table"):
-        columns = [np.asarray(column) for column in block.columns]
-        _refuse_others(block.column_names, [v.dtype for v in columns], f"{name} has")
-        block = np.column_stack(columns) if columns else np.empty((len(block), 0))
     # Values are checked by `refuse_not_finite` and `view_of`.
     rows = check_rows(block, name, ensure_all_finite=False, ensure_min_samples=0)
     if n_features is not None and rows.shape[1] != n_features:
@@ -167,14 +154,9 @@ def on_partition(
     return function(view_of(rows, view, start, seen), extra)
 
 
-def _refuse_others(columns: list[Any], types: list[Any], has: str) -> None:
-    """Refuse columns that are not numbers."""
-    for column, kind in zip(columns, types, strict=True):
-        if getattr(kind, "kind", "O") not in "fiub":
-            raise ValueError(
-                f"{has} column {column!r} of type {kind}, must have columns of "
-                "numbers. Encode the column as numbers first, or drop it."
-            )
+def encode_block(encoder: Any, block: Any) -> np.ndarray:
+    """Return a block of rows as a fitted encoder encodes it."""
+    return np.asarray(encoder.transform(block))
 
 
 def kinds_of(types: Iterable[Any]) -> str:
@@ -281,55 +263,82 @@ def _watch(root: Any, marks: list[Any], advance: Callable[[], None]) -> Any:
         return dask.compute(root, marks)[0]
 
 
-def survey(
-    name: str, columns: list[Any], like: Any, block: Any, index: int
-) -> tuple[list[int], list[Summary]]:
-    """Return the number of rows of a block of a table, and summaries of its columns.
+class Survey(NamedTuple):
+    """What the first pass finds in a block, or in several blocks.
+
+    Attributes
+    ----------
+    sizes : list of int
+        Number of rows of each block.
+    header : DataFrame or ndarray of shape (0, n_features)
+        A table without rows.
+    kinds : str
+        Kinds of the types of the columns.
+    dtype : dtype
+        Type of the rows as they are read, if they are numbers.
+    summaries : list of Summary or None
+        Summaries of the columns of a table.
+    """
+
+    sizes: list[int]
+    header: Any
+    kinds: str
+    dtype: Any
+    summaries: Any = None
+
+
+def survey(name: str, like: list[Any] | None, block: Any, index: int) -> Survey:
+    """Return what the first pass finds in a block.
 
     Parameters
     ----------
     name : str
-        Name of the table, for error messages.
-    columns : list
-        Names of the columns, empty if there are none.
+        Name of the sample, for error messages.
     like : list of Column or None
-        What each column is, if it is known.
+        What each column is, empty if it is not known. None summarises only the columns
+        of tables.
     block : object
-        Block of the table.
+        Block of rows.
     index : int
-        Position of the block, a seed.
+        Position of the block, the seed of the values that are kept.
 
     Returns
     -------
-    sizes : list of int
-        Number of rows.
-    summaries : list of Summary
-        One entry for each column.
+    found : Survey
+        Sizes, types and columns.
     """
-    _refuse_other_names(names_of(block), columns, name)
-    read = read_columns(block, name, like)
-    most, draw = sample_size(len(read)), np.random.default_rng(index)
-    return [len(block)], [Summary.of(column, name, most, draw) for column in read]
+    names, summaries = names_of(block), None
+    if names or like is not None:
+        columns = read_columns(block, name, like)
+        most, draw = sample_size(len(columns)), np.random.default_rng(index)
+        summaries = [Summary.of(column, name, most, draw) for column in columns]
+    if names:
+        header, n = block[:0], len(block)
+        types = [np.asarray(header[column]).dtype for column in names]
+        return Survey([n], header, kinds_of(types), float_type(types), summaries)
+    rows = read_block(block, name)
+    header, kinds = np.empty((0, rows.shape[1])), np.asarray(block).dtype.kind
+    return Survey([len(rows)], header, kinds, rows.dtype, summaries)
 
 
-def _refuse_other_names(names: list[Any], columns: list[Any], name: str) -> None:
-    """Refuse a block with other columns than the first block."""
+def merge_surveys(name: str, a: Survey, b: Survey) -> Survey:
+    """Return what the first pass finds in neighbouring blocks."""
+    names, columns = names_of(b.header), names_of(a.header)
     if names != columns:
         raise ValueError(
             f"A block of {name} has the columns {shown(names)}, must have "
             f"{shown(columns)} as the first block."
         )
+    dtype, summaries = np.result_type(a.dtype, b.dtype), a.summaries
+    if summaries is not None:
+        summaries = merge_summaries(summaries, b.summaries)
+    return Survey(a.sizes + b.sizes, a.header, a.kinds, dtype, summaries)
 
 
-def _float_type(types: list[Any]) -> Any:
+def float_type(types: list[Any]) -> Any:
     """Return the type of floats that columns are read in."""
     floats = all(kind in FLOATS for kind in types)
     return np.result_type(*types if floats else FLOATS[:1])
-
-
-def _merge_surveys(a: Any, b: Any) -> Any:
-    """Merge the sizes and the summaries of neighbours."""
-    return a[0] + b[0], merge_summaries(a[1], b[1])
 
 
 # Number of rows of each sample from which the centre is computed.
@@ -463,8 +472,9 @@ class LazyRows:
     def reader(self) -> Callable[[Any], np.ndarray]:
         """Return a function that reads all columns of a block."""
         size = self.header.shape[1]
-        own = {"name": self.name, "n_features": size, "dtype": self.read_as}
-        return partial(read_block, **own, encoder=self.encoder)
+        if self.encoder is not None:
+            return partial(encode_block, self.encoder)
+        return partial(read_block, name=self.name, n_features=size, dtype=self.read_as)
 
     @property
     def needs_encoding(self) -> bool:
@@ -478,17 +488,17 @@ class LazyRows:
         Takes one pass over the blocks, unless an earlier pass has found the summaries.
         """
         if self.summaries is None or like is not None:
-            self.summaries = self._survey(like)[1]
+            self.summaries = self._survey(like or []).summaries
         return self.summaries
 
-    def _survey(self, like: Any = None) -> tuple[list[int], list[Summary]]:
-        """Return the sizes of all blocks, and summaries of the columns."""
+    def _survey(self, like: Any = None) -> Survey:
+        """Return what a pass over all blocks finds."""
         raise NotImplementedError
 
-    def encode(self, encoder: Any) -> LazyRows:
+    def encode(self, encoder: Any, kinds: str) -> LazyRows:
         """Return the same rows as a fitted encoder encodes them, without a scan."""
         rows, names = copy(self), encoder.get_feature_names_out()
-        rows.encoder, rows.kinds, rows.summaries = encoder, encoder._output_kind, None
+        rows.encoder, rows.kinds, rows.summaries = encoder, kinds, None
         rows.dtype = rows.read_as = np.dtype(np.float64)
         rows.shape, rows.fingerprints = (len(self), len(names)), ()
         rows.labels = [(self.name, name) for name in names]
@@ -579,49 +589,22 @@ class StreamRows(LazyRows):
         Name of the sample, for error messages.
     columns : bool, default=False
         Whether a block may be a single column.
-    summarize : bool, default=False
-        Whether the columns of tables are summarised, so that they need not be numbers.
     """
 
     def __init__(
-        self,
-        make: Callable[[], Iterable[Any]],
-        name: str,
-        *,
-        columns: bool = False,
-        summarize: bool = False,
+        self, make: Callable[[], Iterable[Any]], name: str, *, columns: bool = False
     ):
         self.make, self.name, self._may_be_columns = make, name, columns
-        sizes: list[int] = []
-        dtypes = []
-        header: Any = None
-        for i, block in enumerate(self._raw()):
-            if names := names_of(block):
-                types = [np.asarray(block[:0][column]).dtype for column in names]
-            columns_before = names if header is None else names_of(header)
-            if names and summarize:
-                found = survey(name, columns_before, None, block, i)
-                if header is not None:
-                    found = _merge_surveys((sizes, self.summaries), found)
-                sizes, self.summaries = found
-                dtypes.append(_float_type(types))
-            else:
-                rows = read_block(block, name, header.shape[1] if i else None)
-                _refuse_other_names(names, columns_before, name)
-                types = types if names else [np.asarray(block).dtype]
-                sizes.append(len(rows))
-                dtypes.append(rows.dtype)
-            if header is None:
-                header = block[:0] if names else np.empty((0, rows.shape[1]))
-                self.kinds = kinds_of(types)
-        if header is None:
-            raise ValueError(f"{name} has no blocks, must have at least one.")
-        self._describe(name, header, np.result_type(*dtypes), sizes)
+        found = self._survey()
+        self.kinds, self.summaries = found.kinds, found.summaries
+        self._describe(name, found.header, found.dtype, found.sizes)
 
-    def _survey(self, like: Any = None) -> tuple[list[int], list[Summary]]:
-        """Return the sizes of all blocks, and summaries of the columns."""
-        work = partial(survey, self.name, self.columns, like)
-        return reduce(_merge_surveys, map(work, self._raw(), count()))
+    def _survey(self, like: Any = None) -> Survey:
+        """Return what a pass over all blocks finds."""
+        found = map(partial(survey, self.name, like), self._raw(), count())
+        if (first := next(found, None)) is None:
+            raise ValueError(f"{self.name} has no blocks, must have at least one.")
+        return reduce(partial(merge_surveys, self.name), found, first)
 
     def _raw(self) -> Iterator[Any]:
         """Yield the blocks as the function returns them."""
@@ -702,16 +685,12 @@ class DaskRows(LazyRows):
         Two-dimensional array, or DataFrame of numbers.
     name : str
         Name of the sample, for error messages.
-    summarize : bool, default=False
-        Whether the columns of tables are summarised, so that they need not be numbers.
     """
 
-    def __init__(self, source: Any, name: str, *, summarize: bool = False):
+    def __init__(self, source: Any, name: str):
         sizes: Any
-        if columns := unique_names(source, name):
+        if unique_names(source, name):
             types = list(source.dtypes)
-            if not summarize:
-                _refuse_others(columns, types, f"{name} is a dask DataFrame with")
             # A table of no rows.
             header, sizes = source._meta, [np.nan]
         else:
@@ -723,22 +702,22 @@ class DaskRows(LazyRows):
                 )
             source = source.rechunk({1: -1})
             header, sizes = np.empty((0, source.shape[1])), source.chunks[0]
-        self.kinds = kinds_of(types)
+        self.name, self.kinds = name, kinds_of(types)
         self.parts = list(np.ravel(source.to_delayed()))
         # Partitions of unknown sizes are counted, in one pass over the data.
-        if columns and summarize:
-            self.name, self.columns = name, columns
-            sizes, self.summaries = self._survey()
-        elif np.isnan(sizes).any():
-            sizes = compute_in_order(_length, self.parts, repeat(None), add)
+        if np.isnan(sizes).any():
+            found = self._survey()
+            sizes, self.summaries = found.sizes, found.summaries
         self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
-        self._describe(name, header, _float_type(types), sizes)
+        self._describe(name, header, float_type(types), sizes)
 
-    def _survey(self, like: Any = None) -> tuple[list[int], list[Summary]]:
-        """Return the sizes of all blocks, and summaries of the columns."""
-        work = partial(survey, self.name, self.columns, like)
-        parts = self.parts, range(len(self.parts))
-        return compute_in_order(work, *parts, _merge_surveys, chained=True)
+    def _survey(self, like: Any = None) -> Survey:
+        """Return what a pass over all blocks finds."""
+        work, merge = (
+            partial(survey, self.name, like),
+            partial(merge_surveys, self.name),
+        )
+        return compute_in_order(work, self.parts, count(), merge, chained=True)
 
     def _reduce(
         self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
@@ -746,11 +725,6 @@ class DaskRows(LazyRows):
         work = partial(on_partition, function, self.reader(), self.view)
         extras = zip(self._known, extras, strict=False)
         return compute_in_order(work, self.parts, extras, merge, advance, chained)
-
-
-def _length(partition: Any, extra: Any) -> list[int]:
-    """Return the number of rows of a partition."""
-    return [len(partition)]
 
 
 def lazy_rows(
@@ -779,13 +753,10 @@ def lazy_rows(
     return rows if rows.fingerprints else rows.scan(least, progress)
 
 
-def open_rows(
-    X: Any, name: str, *, columns: bool = False, summarize: bool = False
-) -> Any:
+def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
     """Return a sample as rows that are read by blocks, without a check of its values.
 
-    The blocks of a function may be single `columns`. If tables are summarised, their
-    columns need not be numbers.
+    The blocks of a function may be single `columns`.
     """
     if isinstance(X, LazyRows):
         return X
@@ -797,16 +768,14 @@ def open_rows(
             f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
         )
     if kind in ("a dask array", "a dask DataFrame"):
-        return DaskRows(X, name, summarize=summarize)
+        return DaskRows(X, name)
     if kind is None:
         # Integers on disk would become floats in memory.
-        array = isinstance(X, np.ndarray) and X.ndim == 2
-        if not (array or (summarize and is_table(X))):
+        if not ((isinstance(X, np.ndarray) and X.ndim == 2) or is_table(X)):
             X = check_rows(X, name, ensure_all_finite=False)
         X = partial(cut_rows, X)
     # Partial functions can be pickled.
-    make = X if callable(X) else partial(iter, X)
-    return StreamRows(make, name, columns=columns, summarize=summarize)
+    return StreamRows(X if callable(X) else partial(iter, X), name, columns=columns)
 
 
 def cut_rows(rows: Any) -> Iterator[Any]:
@@ -908,7 +877,7 @@ def lazy_pair(
     names: tuple[str, str] = ("X", "y"),
     least: int = 1,
     progress: Watch | None = None,
-    encode: Callable[[LazyRows, LazyRows], tuple[LazyRows, LazyRows]] | None = None,
+    encode: Callable[..., Any] | None = None,
 ) -> tuple[LazyRows, LazyRows]:
     """Return two samples with the same rows, of which one or both are in blocks.
 
@@ -940,13 +909,8 @@ def lazy_pair(
             return X, y
         raise ValueError(f"{names[0]} and {names[1]} must be read together.")
     y = _in_chunks_of(X, _as_columns(y))
-    own = {"columns": True, "summarize": encode is not None}
-    x_rows, y_rows = (
-        open_rows(Z, name, **own) for Z, name in zip((X, y), names, strict=True)
-    )
-    if encode is not None:
-        x_rows, y_rows = encode(x_rows, y_rows)
-    sides = x_rows, y_rows
+    sides: Any = list(map(partial(open_rows, columns=True), (X, y), names))
+    x_rows, y_rows = sides = encode(*sides) if encode else sides
     if len(x_rows) != len(y_rows):
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "

@@ -547,8 +547,6 @@ class Summary:
         A random number for each value.
     most : int or None, default=None
         Largest number of values. None keeps all values.
-    is_mixed : bool, default=False
-        Whether categories have been counted beside numbers, which have not.
     """
 
     form: Column
@@ -559,7 +557,11 @@ class Summary:
     values: np.ndarray
     keys: np.ndarray
     most: int | None = None
-    is_mixed: bool = False
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether categories have been counted beside numbers, which have not."""
+        return self.form.kind in CODED and self.counts.total() < self.n_known
 
     @classmethod
     def of(
@@ -570,17 +572,15 @@ class Summary:
         levels = column.levels if column.kind == "ordered" else None
         form = replace(column, values=column.values[:0], codes=None, levels=levels)
         n_missing = int(np.count_nonzero(missing))
-        counts: Counter[Hashable] = Counter()
-        values = column.values[~missing] if codes is None else np.empty(0)
-        if codes is not None:
+        counts, values = {}, np.empty(0)
+        if codes is None:
+            values = column.values[~missing]
+        else:
             sizes = np.bincount(codes + 1, minlength=len(column.levels) + 1).tolist()
-            # Equal levels can have several types, so they are added.
-            for level, size in zip(column.levels, sizes[1:], strict=True):
-                counts[level] += size
+            counts = dict(zip(column.levels, sizes[1:], strict=True))
         keys = values[:0] if most is None else draw.random(len(values))
-        n_known = len(missing) - n_missing
-        own = cls(form, table, n_missing, n_known, +counts, values, keys, most)
-        return own._drawn()
+        known = len(missing) - n_missing, +Counter(counts)
+        return cls(form, table, n_missing, *known, values, keys, most)._drawn()
 
     def _drawn(self) -> Summary:
         """Return the summary without the values that are too many."""
@@ -596,35 +596,28 @@ class Summary:
         if len(known) < 2:
             # Of columns of missing values, the types are known.
             kinds = list(WORDS)
-            both = known or sorted(
-                (other, self), key=lambda one: kinds.index(one.form.kind)
-            )
-            return replace(both[-1], n_missing=n_missing)
+            one = max(known or (self, other), key=lambda o: kinds.index(o.form.kind))
+            return replace(one, n_missing=n_missing)
         form = _common_form(self.form, other.form, other.table)
-        if form.kind == "ordered":
-            for one in known:
-                if unseen := one.counts.keys() - set(form.levels):
-                    allowed = f"one of the levels {shown(form.levels)} of the other "
-                    level = shown(min(unseen, key=str))
-                    raise column_error(one.table, level, form.name, f"{allowed}table.")
-        parts = [one.values for one in known]
+        for one in known:
+            if form.kind == "ordered" and (unseen := one.counts.keys() - form.levels):
+                level = shown(min(unseen, key=str))
+                allowed = f"one of the levels {shown(form.levels)} of the other table."
+                raise column_error(one.table, level, form.name, allowed)
+        origins = [one.form.origin or 0 for one in known]
         if form.kind == "date":
-            origins = [int(one.form.origin or 0) for one in known]
             form = replace(form, origin=min(origins))
-            parts = [
-                p + (o - min(origins)) for p, o in zip(parts, origins, strict=True)
-            ]
-        mixed = form.kind in CODED and any(one.form.kind not in CODED for one in known)
+        pairs = zip(known, origins, strict=True)
+        values = [one.values + (origin - min(origins)) for one, origin in pairs]
         return Summary(
             form,
             other.table,
             n_missing,
             self.n_known + other.n_known,
             self.counts + other.counts,
-            np.concatenate(parts),
+            np.concatenate(values),
             np.concatenate([one.keys for one in known]),
-            self.most if other.most is None else other.most,
-            mixed or self.is_mixed or other.is_mixed,
+            other.most,
         )._drawn()
 
 

@@ -44,13 +44,7 @@ from skdiscrepancy.kernels._base import (
     sample_dtype,
 )
 from skdiscrepancy.kernels._names import choose_target_kernels
-from skdiscrepancy.tables import (
-    encode,
-    encode_target,
-    fit_encoder,
-    fit_target_encoder,
-    refuse_encoder_of_blocks,
-)
+from skdiscrepancy.tables import encode, encode_target, fit_encoder, fit_target_encoder
 
 
 @dataclass
@@ -94,7 +88,7 @@ class Reader:
             in_memory = not disk or exact or self._has_labels
             return Z if in_memory else lazy_rows(Z, name)
         self._refuse_in_memory(name, kind)
-        return open_rows(Z, name, summarize=self.encoder is not None)
+        return open_rows(Z, name)
 
     def pair_of_blocks(
         self, X: Any, y: Any, labels: bool, *, fit: bool, target_encoder: Any = None
@@ -112,15 +106,14 @@ class Reader:
         if kind is None:
             return X, y
         self._refuse_in_memory(name, kind, " on X")
-        refuse_encoder_of_blocks(self.encoder)
 
-        def encoded(x: LazyRows, z: LazyRows) -> tuple[LazyRows, LazyRows]:
+        def encoded(x: LazyRows, z: LazyRows) -> list[LazyRows]:
             own = target_encoder
             if fit:
                 self.fit([x])
             if fit or (labels and own is None):
                 own = fit_target_encoder(self.encoder, z, labels=labels)
-            return encode(self.encoder_, x), encode(own, z)
+            return [encode(self.encoder_, x), encode(own, z)]
 
         return pair_of_rows(X, y, self.least, self._watch, encoded)
 
@@ -172,8 +165,8 @@ class Reader:
         if self.encoder_ is not None:
             Z = encode(self.encoder_, Z)
         if lazy:
-            found: Any = lazy_rows(Z, name, self.least, self._watch)
-            return found
+            Z = lazy_rows(Z, name, self.least, self._watch)
+            return Z
         options = self._options(Z, name)
         if reset is None:
             rows = check_rows(Z, name, **options)
@@ -269,9 +262,8 @@ def pair_of_rows(
     """Return X and y as rows that are read by blocks, encoded by a function."""
     kinds = None
     blocks = isinstance(X, LazyRows) or kind_of_blocks(X) is not None
-    if _kind_of_target(y, blocks=blocks) is None and not (
-        encode is not None and needs_encoding(as_table(y))
-    ):
+    in_memory = _kind_of_target(y, blocks=blocks) is None
+    if in_memory and not needs_encoding(as_table(y)):
         y, kinds = _numbers(y, names[1])
     rows = lazy_pair(X, y, names, least, watch, encode)
     if kinds is not None:
