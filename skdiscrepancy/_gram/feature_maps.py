@@ -187,9 +187,10 @@ class FeatureMaps:
             Features in float64, for `accumulate`, `project` and `squares`. The next
             step may overwrite this array.
         """
-        for start in range(0, block.shape[0], STRIP):
+        step = STRIP if self.is_random else 8 * STRIP
+        for start in range(0, block.shape[0], step):
             end_if_stopped()
-            strip = slice(start, min(start + STRIP, block.shape[0]))
+            strip = slice(start, min(start + step, block.shape[0]))
             for k, F in self.evaluate(block[strip], index[strip]):
                 yield strip, k, F
 
