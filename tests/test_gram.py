@@ -41,7 +41,6 @@ from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
 from skdiscrepancy._gram.row_sums import Fold
 from skdiscrepancy._gram.sorted_columns import FactorGram
 from skdiscrepancy._gram.tiles import DoubleGram, Gram, PairWeights, WeightedGram
-from skdiscrepancy._gram.two_sample_sums import keep_sums
 from skdiscrepancy._statistics.second_order import matrix_gram
 from skdiscrepancy.designs import CompleteV, Region, square
 from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
@@ -732,8 +731,8 @@ def test_sums_of_two_samples_are_those_of_the_dense_matrix(collection, data):
     with way_there:
         both = gram(kernels, Z[every], Z[second], reference=True)
         # Frequencies of labels are those of all rows.
-        kept = kept and not both.depends_on_all_rows
-        sums = keep_sums(gram(kernels, Z[every], reference=True), w) if kept else None
+        own = gram(kernels, Z[every], weights=[w], reference=True)
+        sums = own.keep(Z[every], scales=True) if kept else None
         both.weights, both.kept, both.held_out = (w, v), sums, held
         options = {"diagonal": diagonal, "keep_order": keep_order}
         found = sums_of_both(both, **options)

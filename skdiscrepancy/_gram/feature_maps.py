@@ -187,9 +187,10 @@ class FeatureMaps:
             Features in float64, for `accumulate`, `project` and `squares`. The next
             step may overwrite this array.
         """
-        for start in range(0, len(index), STRIP):
+        step = STRIP if self.is_random else 8 * STRIP
+        for start in range(0, len(index), step):
             end_if_stopped()
-            strip = slice(start, min(start + STRIP, len(index)))
+            strip = slice(start, min(start + step, len(index)))
             for k, F in self.evaluate(at_rows(block, strip), index[strip]):
                 yield strip, k, F
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
+from itertools import pairwise
 from math import sqrt
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data.arrays import SparseRows, encode_labels, read_only
+from skdiscrepancy._data.arrays import SparseRows, as_rows, encode_labels, read_only
 from skdiscrepancy._data.distances import (
     Codes,
     Distances,
@@ -31,15 +32,17 @@ from skdiscrepancy._data.distances import (
 from skdiscrepancy._gram.feature_maps import FeatureMaps, have_features
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.pieces import blocks_of
-from skdiscrepancy._gram.row_sums import Fold, Folded
+from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, rows_of_both
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
-    Features,
-    Leaf,
+    IN_ORDER,
     Line,
     SortedColumn,
+    diagonal_of,
     min_rows,
     ordered_groups,
+    states_of,
+    sums_across,
 )
 from skdiscrepancy._gram.tiles import (
     Gram,
@@ -49,8 +52,7 @@ from skdiscrepancy._gram.tiles import (
     check_group_memory,
     places,
 )
-from skdiscrepancy._gram.two_sample_sums import KeptSums, fold_both, keep_sums
-from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile
+from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile, Runs
 from skdiscrepancy._loops.tile_loops import decay_values
 from skdiscrepancy.kernels._base import (
     EnergyKernel,
@@ -271,15 +273,7 @@ class KernelGram(Gram):
         Numbers of rows of the samples that are stacked.
     run : Run
         Threads and progress of the sums.
-
-    Attributes
-    ----------
-    kept : KeptSums or None
-        Sums within the first sample, with the same weights. Sums that are not kept are
-        computed.
     """
-
-    kept: KeptSums | None = None
 
     def __init__(
         self,
@@ -308,44 +302,15 @@ class KernelGram(Gram):
         rates = [decay_rate(kernel, self.dtype) for kernel in kernels]
         self.known = {k: ("decay", r) for k, r in enumerate(rates) if r is not None}
 
-    def select(self, kernels: list[int]) -> KernelGram:
-        """Return the Gram of some of the kernels."""
-        some = [self.kernels[k] for k in kernels]
-        part = KernelGram(some, self.readings, self.sizes, self.run)
-        part.weights, part.held_out = self.weights, self.held_out
-        return part
-
     def has_features(self) -> bool:
         """Tell whether random features can replace the kernels."""
         return have_features(self.kernels, self.n_features)
-
-    @property
-    def one_column(self) -> Rows | None:
-        """The rows if they hold numbers in one column, else None."""
-        for reading in self.readings.values():
-            rows = getattr(reading, "rows", None)
-            if isinstance(rows, Rows) and rows.n_features == 1:
-                return rows
-        return None
-
-    @property
-    def columns(self) -> list[np.ndarray] | None:
-        """The single column of the rows, by parts, or None if there are several."""
-        rows = self.one_column
-        if rows is None:
-            return None
-        return [part[:, 0].astype(np.float64, copy=False) for part in rows.parts]
 
     @property
     def function_rows(self) -> Rows | None:
         """The rows as functions of blocks read them, None if there are no functions."""
         reading = self.readings.get(FunctionReading)
         return reading.rows if isinstance(reading, FunctionReading) else None
-
-    @property
-    def depends_on_all_rows(self) -> bool:
-        """Whether the value of a pair depends on other rows, as frequencies do."""
-        return any(getattr(kernel, "balanced", False) for kernel in self.kernels)
 
     @property
     def labels(self) -> Codes | None:
@@ -365,80 +330,6 @@ class KernelGram(Gram):
             for k, kernel in enumerate(self.kernels)
             if isinstance(kernel, RowKernel) and kernel.features(row) is not None
         ]
-
-    def keep(self, sample: Any, *, scales: bool) -> KeptSums | None:
-        """Return the sums within the only sample, None if they need other rows too."""
-        return None if self.depends_on_all_rows else keep_sums(self, *self.weights)
-
-    def ways(self, sums: str = "rows", n_groups: int = 0) -> Ways:
-        """Decide how each kernel is summed over rows, groups or in products."""
-        profiles: dict[int, Profile | DistanceProfile] = {}
-        # Groups of single rows need all pairs.
-        few_groups = MIN_GROUP_ROWS * n_groups <= self.n
-        if few_groups and self.one_column is not None:
-            for k, kernel in enumerate(self.kernels):
-                profile = line_profile(kernel)
-                if sums == "groups" and isinstance(profile, DistanceProfile):
-                    continue
-                if profile is not None and self.n >= min_rows(sums, profile.degree):
-                    profiles[k] = profile
-        explicit = self.kernels_with_features() if sums == "rows" else []
-        short = {*profiles, *explicit}
-        others = [k for k in range(self.n_kernels) if k not in short]
-        return Ways(self, profiles, explicit, others)
-
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
-        """Return the row sums, in sorted order or from features where it is faster."""
-        ways = self.ways()
-        if len(ways.others) == self.n_kernels:
-            return super().sums(weights, diagonal=diagonal)
-        sums = np.empty((self.n_kernels, self.n))
-        with progress("kernel sums", self.n_kernels, self.run.verbose) as both:
-            if ways.others:
-                both.step = len(ways.others)
-                sums[ways.others] = Gram.sums(ways.tiles, weights, diagonal=diagonal)
-                both.advance()
-            leaves = ways.leaves()
-            both.step = len(leaves)
-            work = Work(_leaf_sums, leaves, diagonal, weights)
-            for k, part in zip(leaves, run_all(leaves, work, self.run), strict=True):
-                sums[k] = part
-        return sums
-
-    def fold(self, how: Fold) -> Iterator[Folded]:
-        """Yield what a fold makes of row sums, of two samples by the faster ways."""
-        both = len(self.measures) == len(self.sizes) == 2
-        return fold_both(self.ways(), how) if both else super().fold(how)
-
-    def group_sums(self, bounds: np.ndarray) -> GroupSums:
-        """Sum over pairs of groups, in sorted order where it is faster."""
-        n_groups = len(bounds) - 1
-        ways = self.ways("groups", n_groups)
-        if not ways.profiles:
-            return super().group_sums(bounds)
-        check_group_memory(self.n_kernels, n_groups)
-        groups = np.empty((self.n_kernels, n_groups, n_groups))
-        rows = np.empty((self.n_kernels, self.n))
-        squares, diagonal = np.empty(len(rows)), np.empty_like(rows)
-        with progress("kernel sums", self.n_kernels, self.run.verbose) as both:
-            if ways.others:
-                both.step = len(ways.others)
-                rest = Gram.group_sums(ways.tiles, bounds)
-                found = groups, rows, squares, diagonal
-                for out, part in zip(found, rest, strict=True):
-                    out[ways.others] = part
-                both.advance()
-            both.step = len(ways.profiles)
-            lines = ways.lines()
-            of_rows = np.searchsorted(bounds, lines[0].column.order, "right") - 1
-            work = Work(ordered_groups, lines, of_rows, n_groups)
-            results = run_all(range(len(lines)), work, self.run)
-            for k, line, part in zip(ways.profiles, lines, results, strict=True):
-                groups[k], rows[k], squares[k] = part
-                diagonal[k] = line.diagonal
-        return GroupSums(groups, rows, squares, diagonal)
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the Gram tiles of the kernels."""
@@ -466,6 +357,248 @@ class KernelGram(Gram):
                 for _ in reading.evaluate(reading.pairs(rows, cols), members, values):
                     pass
         return values
+
+
+# Sums in sorted order are faster if groups have at least this many rows.
+MIN_GROUP_ROWS = 4
+
+
+class MixedGram(KernelGram):
+    """Kernels of a collection, each summed in the way that takes the least time.
+
+    Kernels on one column may be summed in sorted order, kernels with explicit features
+    by their features, and all others over tiles.
+    """
+
+    def parts(
+        self, sums: str = "rows", n_groups: int = 0
+    ) -> list[tuple[list[int], Any]]:
+        """Return kernels, and a Gram of them, for sums over rows, groups or products.
+
+        Sums within the first sample that are kept go to the part that has made them.
+        """
+        profiles: dict[int, Profile | DistanceProfile] = {}
+        every = [getattr(reading, "rows", None) for reading in self.readings.values()]
+        columns = [r for r in every if isinstance(r, Rows) and r.n_features == 1]
+        # Groups of single rows need all pairs.
+        if columns and MIN_GROUP_ROWS * n_groups <= self.n:
+            for k, kernel in enumerate(self.kernels):
+                profile = line_profile(kernel)
+                if sums == "groups" and isinstance(profile, DistanceProfile):
+                    continue
+                if profile is not None and self.n >= min_rows(sums, profile.degree):
+                    profiles[k] = profile
+        explicit = self.kernels_with_features() if sums == "rows" else []
+        others = [k for k in range(self.n_kernels) if k not in {*profiles, *explicit}]
+        found: list[tuple[list[int], Any]] = []
+        if others:
+            some = [self.kernels[k] for k in others]
+            tiles = KernelGram(some, self.readings, self.sizes, self.run)
+            found.append((others, tiles))
+        if profiles:
+            values = [part[:, 0].astype(IN_ORDER) for part in columns[0].parts]
+            ordered = SortedGram(values, list(profiles.values()), self.run)
+            found.append((list(profiles), ordered))
+        for ks, part in found:
+            part.weights, part.held_out = self.weights, self.held_out
+            part.kept = (self.kept or {}).get((type(part), *ks, part.dtype))
+        if explicit:
+            found.append((explicit, self._explicit(explicit)))
+        return found
+
+    def _explicit(self, kernels: list[int]) -> FeatureGram:
+        """Return the Gram of some kernels that have explicit features."""
+        rows, weights, held_out = self.function_rows, list(self.weights), self.held_out
+        assert rows is not None
+        bounds = np.cumsum([0, *self.sizes]).tolist()
+        samples = [as_rows(rows.take(slice(*ends))) for ends in pairwise(bounds)]
+        kept = (self.kept or {}).get((FeatureGram, *kernels, FeatureGram.dtype))
+        if held_out is not None and kept is None:
+            left = np.delete(np.arange(self.sizes[0]), held_out)
+            samples[0], held_out = samples[0][left], None
+            weights = [w if i or w is None else w[left] for i, w in enumerate(weights)]
+        some = [self.kernels[k] for k in kernels]
+        maps = kept.maps if kept else FeatureMaps(some, 1, 0, *samples)
+        blocks = blocks_of(*samples, run=self.run)
+        found = FeatureGram(maps, blocks, weights, kept=kept)
+        found.held_out = held_out
+        return found
+
+    def _each(self, *how: Any) -> Iterator[tuple[list[int], Any]]:
+        """Yield the parts, and show how far their sums are."""
+        with progress("kernel sums", self.n_kernels, self.run.verbose) as line:
+            for ks, part in self.parts(*how):
+                line.step = len(ks)
+                yield ks, part
+                line.advance()
+
+    def keep(self, sample: Any, *, scales: bool) -> dict[Any, Any] | None:
+        """Return the sums within the only sample, None if they need other rows too."""
+        if any(getattr(kernel, "balanced", False) for kernel in self.kernels):
+            return None
+        return {
+            (type(part), *ks, part.dtype): part.keep(sample, scales=scales)
+            for ks, part in self._each()
+        }
+
+    def sums(
+        self, weights: np.ndarray | None = None, *, diagonal: bool = True
+    ) -> np.ndarray:
+        """Return the sums of the rows, in less time than tiles where kernels allow."""
+        sums = np.empty((self.n_kernels, self.n))
+        for ks, part in self._each():
+            sums[ks] = part.sums(weights, diagonal=diagonal)
+        return sums
+
+    def fold(self, how: Fold) -> Iterator[Folded]:
+        """Yield what a fold makes of row sums, two samples in the order of parts.
+
+        With rows that are held out and have weights, no kernel may be summed in sorted
+        order, because equal values have one place, but several weights.
+        """
+        if not len(self.measures) == len(self.sizes) == 2:
+            yield from super().fold(how)
+            return
+        for ks, part in self._each():
+            for some, dtype, found in part.fold(how._replace(shifted=False)):
+                yield [ks[k] for k in some], dtype, found
+
+    def group_sums(self, bounds: np.ndarray) -> GroupSums:
+        """Return the sums over groups of rows, in sorted order where kernels allow."""
+        n_groups = len(bounds) - 1
+        check_group_memory(self.n_kernels, n_groups)
+        shapes: list[Any] = [(n_groups, n_groups), (self.n,), (), (self.n,)]
+        sums = GroupSums(*(np.empty((self.n_kernels, *shape)) for shape in shapes))
+        for ks, part in self._each("groups", n_groups):
+            for out, own in zip(sums, part.group_sums(bounds), strict=True):
+                out[ks] = own
+        return sums
+
+
+# Bytes of the states of sorted samples that are kept. Others are computed again.
+MOST_KEPT = 2**30
+
+
+class SortedGram(Gram):
+    """Kernels on one column, summed in sorted order.
+
+    Parameters
+    ----------
+    columns : list of ndarray
+        The values of each sample.
+    profiles : list of Profile or DistanceProfile
+        The kernels.
+    run : Run
+        Threads and progress of the sums.
+    """
+
+    dtype, n_features = IN_ORDER, 1
+
+    def __init__(self, columns: list[np.ndarray], profiles: list[Any], run: Run):
+        self.columns, self.profiles, self.run = columns, profiles, run
+        self.sizes = tuple(map(len, columns))
+        self.n, self.n_kernels = sum(self.sizes), len(profiles)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The kernels on the column of all samples."""
+        column = SortedColumn(np.concatenate(self.columns))
+        return [Line(column, profile) for profile in self.profiles]
+
+    def sums(
+        self, weights: np.ndarray | None = None, *, diagonal: bool = True
+    ) -> np.ndarray:
+        """Return the sums of the rows."""
+        work = Work(_line_sums, self.lines, diagonal, weights)
+        return np.array([*run_all(range(self.n_kernels), work, self.run)])
+
+    def group_sums(self, bounds: np.ndarray) -> GroupSums:
+        """Return the sums over groups of rows."""
+        groups = np.searchsorted(bounds, self.lines[0].column.order, "right") - 1
+        work = Work(ordered_groups, self.lines, groups, len(bounds) - 1)
+        found = run_all(range(self.n_kernels), work, self.run)
+        groups, rows, squares = map(np.array, zip(*found, strict=True))
+        diagonal = np.array([np.full(self.n, line.diagonal) for line in self.lines])
+        return GroupSums(groups, rows, squares, diagonal)
+
+    def keep(self, sample: Any, *, scales: bool) -> tuple[Any, ...]:
+        """Return the sorted sample with its weights, and the states of kernels."""
+        column, weights = _in_order(self.columns[0], *self.weights)
+        work, room = Work(states_of, column, weights=weights), MOST_KEPT
+        states = list(run_all(self.profiles, work, self.run))
+        for k, found in enumerate(states):
+            room -= found.nbytes
+            states[k] = found if room >= 0 else None
+        return column, weights, states
+
+    def fold(self, how: Fold) -> Iterator[Folded]:
+        """Yield what a fold makes of the row sums of two samples."""
+        [x, y], (of_x, of_y) = self.columns, self.weights or (None, None)
+        states = [None] * self.n_kernels
+        if self.kept is not None:
+            x, of_x, states = self.kept
+        else:
+            x, of_x = _in_order(x, of_x)
+        y, of_y = _in_order(y, of_y)
+        held_out = None if self.held_out is None else _places(x, y)
+        assert held_out is None or (of_x is None and of_y is None)
+        samples = (x, of_x), (y, of_y), Runs.of_both(x, y), held_out
+        ranks = None
+        if how.keep_order:
+            ranks = [np.argsort(np.argsort(column)) for column in self.columns]
+        work = Work(_fold_line, samples, how, ranks)
+        tasks = zip(self.profiles, states, strict=True)
+        for k, found in enumerate(run_all(tasks, work, self.run)):
+            yield [k], IN_ORDER, found
+
+
+def _line_sums(lines: list[Line], diagonal: bool, weights: Any, k: int) -> np.ndarray:
+    """Return the sums of the rows of one kernel, with or without the diagonal."""
+    sums = lines[k].sums(weights)
+    if diagonal:
+        return sums
+    return sums - lines[k].diagonal * (1.0 if weights is None else weights)
+
+
+def _in_order(column: np.ndarray, weights: np.ndarray | None = None) -> tuple[Any, ...]:
+    """Return a column in sorted order, and its weights."""
+    order = np.argsort(column)
+    return column[order], None if weights is None else weights[order]
+
+
+def _fold_line(
+    samples: tuple[Any, ...], how: Fold, ranks: Any, task: tuple[Any, Any]
+) -> list[Any]:
+    """Return the results from the row sums of one kernel on two sorted samples."""
+    (x, w_x), (y, w_y), (runs_x, runs_y), held_out = samples
+    profile, x_states = task
+    x_states = x_states or states_of(x, profile, w_x)
+    y_states = states_of(y, profile, w_y)
+    within_x, within_y = x_states.within, y_states.within
+    if how.diagonal:
+        within_x = within_x + diagonal_of(x, profile) * (1.0 if w_x is None else w_x)
+        within_y = within_y + diagonal_of(y, profile) * (1.0 if w_y is None else w_y)
+    cross_x = sums_across(x, runs_x, y, profile, y_states, w_y)
+    cross_y = sums_across(y, runs_y, x, profile, x_states, w_x)
+    if ranks is not None:
+        assert held_out is None
+        of_x, of_y = ranks
+        within_x, cross_x = within_x[of_x], cross_x[of_x]
+        within_y, cross_y = within_y[of_y], cross_y[of_y]
+        w_x = None if w_x is None else w_x[of_x]
+        w_y = None if w_y is None else w_y[of_y]
+    left = len(x) - (0 if held_out is None else len(y))
+    measures = [Measure.of(left, w_x), Measure.of(len(y), w_y)]
+    sums = [part[np.newaxis] for part in (within_x, within_y, cross_x, cross_y)]
+    return [*map(how.step, rows_of_both(sums, measures, held_out))]
+
+
+def _places(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return different places of the sorted values y, some of x, among x."""
+    first = np.searchsorted(x, y)
+    starts = np.flatnonzero(np.diff(first, prepend=-1))
+    counts = np.diff(np.append(starts, len(y)))
+    return first + np.arange(len(y)) - np.repeat(starts, counts)
 
 
 def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
@@ -501,7 +634,7 @@ def gram(
         Seed of random features.
     reference : bool, default=False
         Whether the first sample alone gives the centre of the rows.
-    kept : KeptSums, KeptMeans or None, default=None
+    kept : object, default=None
         Sums within the first sample, if they are kept.
     run : Run, default=QUIET
         Threads and progress.
@@ -526,65 +659,9 @@ def gram(
             readings[key] = DistanceReading(centred, float(key))
         else:
             readings[key] = DistanceReading(Rows(*samples, centred=False), key)
-    found = KernelGram(kernels, readings, tuple(map(len, samples)), run)
+    found = MixedGram(kernels, readings, tuple(map(len, samples)), run)
     found.weights, found.kept = weights, kept
     return found
-
-
-# Sums in sorted order are faster if groups have at least this many rows.
-MIN_GROUP_ROWS = 4
-
-
-class Ways(NamedTuple):
-    """Which kernels are summed in sorted order, from features, and over tiles."""
-
-    source: Any
-    profiles: dict[int, Profile | DistanceProfile]
-    with_features: list[int]
-    others: list[int]
-
-    @property
-    def tiles(self) -> Gram:
-        """The Gram of the kernels that are summed over tiles."""
-        if not self.profiles and not self.with_features:
-            return self.source
-        return self.source.select(self.others)
-
-    @property
-    def columns(self) -> list[np.ndarray]:
-        """The single column, by samples, of the kernels in sorted order."""
-        columns = self.source.columns
-        assert columns is not None
-        return columns
-
-    def lines(self) -> list[Line]:
-        """Return the kernels in sorted order, which share their column."""
-        if not self.profiles:
-            return []
-        column = SortedColumn(np.concatenate(self.columns))
-        return [Line(column, profile) for profile in self.profiles.values()]
-
-    def features(self) -> list[Features]:
-        """Return the kernels with explicit features."""
-        gram = self.source
-        return [
-            Features(gram.kernels[k], gram.function_rows) for k in self.with_features
-        ]
-
-    def leaves(self) -> dict[int, Leaf]:
-        """Return the kernels that need no tiles."""
-        places, leaves = [*self.profiles, *self.with_features], self.lines()
-        return dict(zip(places, [*leaves, *self.features()], strict=True))
-
-
-def _leaf_sums(
-    leaves: dict[int, Leaf], diagonal: bool, weights: np.ndarray | None, k: int
-) -> np.ndarray:
-    """Return the row sums of kernel k."""
-    sums = leaves[k].sums(weights)
-    if diagonal:
-        return sums
-    return sums - leaves[k].diagonal * (1.0 if weights is None else weights)
 
 
 class SteinProducts(NamedTuple):

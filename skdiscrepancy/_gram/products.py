@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._gram.kernel_gram import KernelGram
+from skdiscrepancy._gram.kernel_gram import MixedGram, SortedGram
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
@@ -187,7 +187,7 @@ def _form(gram: Gram, form: str) -> list[Any]:
     The labels, the centred features, the sorted column for products with another
     column ("products"), or for products with labels, which scan the classes ("rows").
     """
-    if not isinstance(gram, KernelGram):
+    if not isinstance(gram, MixedGram):
         return []
     if form == "labels":
         labels = gram.labels
@@ -199,10 +199,10 @@ def _form(gram: Gram, form: str) -> list[Any]:
         if rows is None or len(known) < gram.n_kernels:
             return []
         return [Features(kernel, rows, centred=True) for kernel in gram.kernels]
-    ways = gram.ways(form)
-    if ways.others or ways.with_features:
+    [(_, ordered), *others] = gram.parts(form)
+    if others or not isinstance(ordered, SortedGram):
         return []
-    lines: list[Any] = ways.lines()
+    lines: list[Any] = ordered.lines
     polynomials = [line for line in lines if line.profile.degree]
     widths = [line.profile.rate * line.column.span for line in polynomials]
     if polynomials and (form == "products" or any(0 < w < MIN_SPAN for w in widths)):

@@ -152,6 +152,7 @@ class Gram:
     sizes: tuple[int, ...] = ()
     weights: Sequence[np.ndarray | None] = ()
     held_out: np.ndarray | None = None
+    kept: Any = None
     n_kernels: int
     n_features: int
     dtype: np.dtype
@@ -255,11 +256,13 @@ class Gram:
         found = [*map(how.step, self.row_sums(how.diagonal))]
         yield list(range(self.n_kernels)), self.dtype, found
 
-    def row_sums(self, diagonal: bool, kept: np.ndarray | None = None) -> list[RowSums]:
-        """Return the row sums of all samples.
+    def keep(self, sample: Any, *, scales: bool) -> Any:
+        """Return the sums within the only sample, without the diagonal."""
+        region = square(0, self.n, diagonal=False)
+        return self.walk([region], self.stacked_weights)[0][0]
 
-        `kept` are those within the first sample, without the diagonal.
-        """
+    def row_sums(self, diagonal: bool) -> list[RowSums]:
+        """Return the row sums of all samples. Those within the first may be kept."""
         measures, sizes = self.measures, self.sizes or (self.n,)
         weights = self.stacked_weights
         bounds = np.cumsum([0, *sizes]).tolist()
@@ -272,10 +275,10 @@ class Gram:
             return [RowSums(0, [self.sums(weights, diagonal=diagonal)], measures[0])]
         m, n = sizes
         regions = [square(m, m + n, diagonal=False), Region(0, m, m, m + n)]
-        if kept is None:
+        if self.kept is None:
             regions.append(square(0, m, diagonal=False))
         (within_y, _), (cross_x, cross_y), *others = self.walk(regions, weights)
-        within_x = kept if kept is not None else others[0][0]
+        within_x = others[0][0] if others else self.kept
         # Statistics that are not finite are refused later.
         with np.errstate(all="ignore"):
             if diagonal:

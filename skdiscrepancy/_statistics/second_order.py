@@ -584,7 +584,7 @@ class Reference(NamedTuple):
         Whether the core on pairs (X_i, Y_i) is used, which has no weights.
     scales : bool
         Whether the scales are needed, which take a second pass over features.
-    sums : KeptSums, KeptMeans or None
+    sums : object or None
         Sums within the sample, if they are kept.
     """
 
