@@ -350,8 +350,6 @@ def test_result_with_an_error_can_be_pickled_and_compared():
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"pooling": "fuse"}, "pooling == 'fuse', must be 'mean'"),
-        ({"pooling": "max"}, "pooling == 'max', must be 'mean'"),
         ({"pooling": "mean", "design": "b"}, "must be 'u', 'v' or 'x'"),
         ({"pooling": "mean", "design": "x"}, "normalize == True, must be False"),
         (

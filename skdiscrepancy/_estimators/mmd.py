@@ -710,8 +710,8 @@ class MMDEstimator(BaseDiscrepancy):
         options = options.with_block_length(min(sizes), *columns)
         options = options.ready(kernels, self.random_state, self._run)
         if self.n_components is not None:
-            how = {"unbiased": not design.biased, "n_components": self.n_components}
-            return samples_test(samples, options, **how)
+            how: Any = {"n_components": self.n_components}
+            return samples_test(samples, options, unbiased=not design.biased, **how)
         X, Y = samples
         result = two_sample_test(
             X, Y, design, options, paired=on_pairs, by_groups=paired

@@ -273,7 +273,7 @@ def ksd_compare(
         ]
         rows, weights = rows[some], weights[some]
     estimator._fit_kernels(rows, settings.kernels)
-    length = _length(block_length, [rows], [[]])
+    length = _length(block_length, [rows], [estimator.kernels_])
     found = []
     for given in givens:
         estimator.score_function_ = score_function_of(given)
