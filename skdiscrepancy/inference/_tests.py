@@ -100,7 +100,7 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
         many consecutive rows, and leaves out pairs of rows that are near in time.
         "auto" chooses the length from the data by the rule of [2]_. None treats rows as
         independent, and warns if they clearly are not. 1 does not warn. Needs a
-        complete design and ``n_components=None``. See :ref:`series`.
+        complete design. See :ref:`series`.
     paired : bool, default=False
         Whether row i of X and row i of Y belong together, such as two measurements of
         one subject before and after a treatment. The test then swaps the rows of random
