@@ -803,6 +803,7 @@ class KSDEstimator(BaseDiscrepancy):
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)
             core = self._core((X, gradients), seed=seed, division=division)
+            core.in_order = options.block_length is not None
             return sign_test(core, options)
         weights = None
         if sample_weight is not None:
@@ -823,8 +824,7 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
         methods, for_blocks = stein_methods(settings.design)
-        in_blocks = self.n_components is None
-        return (*methods, "parametric"), for_blocks if in_blocks else ()
+        return (*methods, "parametric"), for_blocks
 
     def _gradients(self, X: Any) -> Any:
         """Return the gradients at the rows of X, None if X is read by blocks."""

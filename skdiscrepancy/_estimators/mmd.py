@@ -297,8 +297,7 @@ def samples_test(
         samples = [Z[generator.permutation(len(Z))] for Z in samples]
     core = gram(options.kernels, *samples, **how)
     if n_components is not None:
-        core.n_examples = EXAMPLES
-        core.seed = None if in_series else division
+        core.seed, core.n_examples, core.in_order = division, EXAMPLES, in_series
     return permutation_test(core, list(map(len, samples)), options, unbiased=unbiased)
 
 
@@ -757,9 +756,8 @@ class MMDEstimator(BaseDiscrepancy):
         design, paired = settings.design, settings.paired
         on_pairs = paired or self._is_paired(design)
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
-        in_blocks = design.complete
         setting = "paired == True" if paired else "this design"
-        return methods, methods if in_blocks else (), setting
+        return methods, methods if design.complete else (), setting
 
     def _read_together(
         self, tables: list[Any], settings: Settings, names: Sequence[str] = ("X", "Y")

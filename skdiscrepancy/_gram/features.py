@@ -94,12 +94,19 @@ class FeatureGram(Gram):
     kept : KeptMeans or None, default=None
         Sums over the first sample, if they are kept. Rows that are held out need them.
     seed : int or None, default=None
-        Seed of random groups of rows. None has groups of consecutive rows.
+        Seed of random groups of rows. None has groups of consecutive rows, whose sums
+        are exact.
     n_examples : int, default=0
         About this many rows give the sums over rows, and of squares, of random groups.
+
+    Attributes
+    ----------
+    in_order : bool
+        Whether groups have consecutive rows, for a series, in linear time all the same.
     """
 
     dtype = np.dtype(np.float64)
+    in_order = False
 
     def __init__(
         self,
@@ -380,16 +387,16 @@ class FeatureGram(Gram):
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Sum the matrices over pairs of groups of rows, in one pass.
 
-        If there is a seed, the rows of each sample are divided into groups at random.
-        The groups have the sizes of groups of consecutive rows, from bounds[g] to
-        bounds[g + 1].
+        If there is a seed, the rows of each sample are divided into groups at random,
+        unless they are `in_order`. The groups have the sizes of groups of consecutive
+        rows, from bounds[g] to bounds[g + 1].
 
         The sums of rows, and of squares, are estimated from about `n_examples` rows, or
         from all rows if there are fewer. Each group has its share of these rows, so
         permutations of groups do not change the sums. The diagonal is summed over each
         group.
         """
-        if self.seed is None and not self.n_examples:
+        if self.seed is None and not self.in_order:
             return super().group_sums(bounds)
         K, sizes = self.n_kernels, np.diff(bounds)
         G, n = len(sizes), int(bounds[-1])
@@ -401,7 +408,11 @@ class FeatureGram(Gram):
         with progress("kernel sums", len(passes), self.run.verbose) as line, quiet:
             for kernels, maps in passes:
                 # The same groups in every pass.
-                numbers = self._groups(bounds, owners, shares)
+                draw = np.random.default_rng(self.seed)
+                numbers: Any = random_groups(self.blocks, owners, sizes, shares, draw)
+                if self.in_order:
+                    pieces = self.blocks.pieces()
+                    numbers = (partial(_in_order, bounds, shares, p) for p in pieces)
                 work = self.blocks.task(
                     _groups_of, maps, G, merge=_merge_groups, is_large=True
                 )
@@ -418,23 +429,6 @@ class FeatureGram(Gram):
             if self.n_examples:
                 rows, squares = _moments_of_examples(self.maps, examples, n)
         return GroupSums(groups, rows, squares, diagonals)
-
-    def _groups(
-        self, bounds: np.ndarray, owners: np.ndarray, shares: np.ndarray
-    ) -> Iterator[Any]:
-        """Yield what returns the groups of the rows of each piece."""
-        sizes, pieces = np.diff(bounds), self.blocks.pieces()
-        if self.seed is None:
-            return (partial(_in_order, bounds, shares, p.rows) for p in pieces)
-        draw = np.random.default_rng(self.seed)
-        return random_groups(self.blocks, owners, sizes, shares, draw)
-
-
-def _in_order(bounds: np.ndarray, shares: np.ndarray, rows: slice) -> np.ndarray:
-    """Return the groups of consecutive rows, whose first rows are examples."""
-    index = np.arange(rows.start, rows.stop)
-    groups = np.searchsorted(bounds, index, side="right") - 1
-    return groups + len(shares) * (index < (bounds[:-1] + shares)[groups])
 
 
 def _over_all(part: RowSums) -> list[np.ndarray]:
@@ -575,6 +569,18 @@ def random_groups(
         first, last = start // STRETCH, (start + piece.n_rows - 1) // STRETCH
         some = stretches[piece.sample][first : last + 1]
         yield GroupNumbers(some, start - first * STRETCH, piece.n_rows)
+
+
+def _in_order(bounds: np.ndarray, n_examples: np.ndarray, piece: Piece) -> np.ndarray:
+    """Return the group of each row of a piece, for groups of consecutive rows.
+
+    The examples, to which the number of groups is added, have equal distances.
+    """
+    index = np.arange(piece.rows.start, piece.rows.stop)
+    own = np.searchsorted(bounds, index, side="right") - 1
+    place, size, share = index - bounds[own], np.diff(bounds)[own], n_examples[own]
+    chosen = (place + 1) * share // size > place * share // size
+    return own + len(n_examples) * chosen
 
 
 class Stretch(NamedTuple):

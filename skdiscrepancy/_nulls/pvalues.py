@@ -305,8 +305,8 @@ def check_options(
         given = f"block_length == {block_length!r}, must be None for"
         if not for_blocks:
             raise ValueError(
-                f"{given} this design or for random features (n_components). Whole "
-                "blocks of rows need exact kernels and design='u' or design='v'."
+                f"{given} this design. Whole blocks of rows need design='u' or "
+                "design='v'."
             )
         if method not in ("auto", *for_blocks):
             raise ValueError(

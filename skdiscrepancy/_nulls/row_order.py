@@ -70,8 +70,8 @@ def rows_of_blocks(
     if len(known) < len(samples):
         raise ValueError(
             "block_length == 'auto', must be an integer or None, because the rows are "
-            "labels, a sparse matrix or positions in a Gram matrix. The automatic "
-            "length needs columns of numbers."
+            "labels, a sparse matrix, positions in a Gram matrix or read by blocks. "
+            "The automatic length needs columns of numbers in memory."
         )
     series = [own for sample in known for own in scalar_series(sample)]
     wanted = max(map(automatic_length, series), default=1.0)
