@@ -397,3 +397,159 @@ def test_result_is_shown_pickled_and_drawn():
     assert_allclose(display.worse_.get_xdata(), [-result.difference])
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert labels == ["near", "far"]
+
+
+def blocks(Z):
+    """Return rows in two blocks."""
+    return [Z[:17], Z[17:]]
+
+
+def in_dask(Z):
+    """Return rows in chunks of dask."""
+    array = pytest.importorskip("dask.array")
+    return array.from_array(Z, chunks=(11, *Z.shape[1:]))
+
+
+MODELS = [multivariate_normal(mean=[m, 0]) for m in (0.1, 0.6)]
+COMPARISONS = {
+    "mmd": lambda make=np.asarray, **options: mmd_compare(
+        make(normal(30, 2)), make(normal(25, 2, seed=1) + 0.3), normal(20, 2), **options
+    ),
+    "hsic": lambda make=np.asarray, **options: hsic_compare(
+        make(normal(30, 2)),
+        make(normal(30, 1, seed=1)),
+        make(normal(30, 2)[:, 0] ** 2 + normal(30, seed=2)),
+        **options,
+    ),
+    "ksd": lambda make=np.asarray, **options: ksd_compare(
+        make(normal(30, 2)), *MODELS, **options
+    ),
+}
+every_comparison = pytest.mark.parametrize("name", COMPARISONS)
+
+
+def assert_same(result, expected, rtol=1e-9):
+    for name in ("scores", "standard_errors", "difference_errors", "n_degrees"):
+        one, other = getattr(result, name), getattr(expected, name)
+        assert_allclose(one, other, rtol=rtol, atol=1e-14, err_msg=name)
+
+
+@every_comparison
+@pytest.mark.parametrize("make", [blocks, in_dask])
+@pytest.mark.parametrize("block_length", [None, 3])
+def test_rows_in_blocks_are_compared_like_rows_in_memory(name, make, block_length):
+    options = {"n_components": 8, "random_state": 0, "block_length": block_length}
+    in_memory = COMPARISONS[name](**options)
+    assert_same(COMPARISONS[name](make, **options), in_memory)
+    with pytest.raises(ValueError, match="n_components == None, must be an integer"):
+        COMPARISONS[name](make)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 31)])
+def test_features_of_a_linear_kernel_are_exact(weights):
+    for name in ("mmd", "hsic"):
+        options = {"kernel": "linear", "sample_weight": weights, "block_length": 2}
+        if name == "hsic":
+            options["target_kernel"] = "linear"
+        exact = COMPARISONS[name](**options)
+        assert_same(COMPARISONS[name](n_components=4, **options), exact, 1e-10)
+
+
+@every_comparison
+def test_many_features_are_close_to_the_kernels(name):
+    options = {"bandwidth": [1.0, 3.0]}
+    if name == "hsic":
+        options["target_bandwidth"] = [1.0, 3.0]
+    exact = COMPARISONS[name](**options)
+    found = COMPARISONS[name](n_components=1024, random_state=0, **options)
+    # Features that are drawn at random have errors of a few percent.
+    assert_allclose(found.difference, exact.difference, rtol=0.1)
+    assert_allclose(found.standard_error, exact.standard_error, rtol=0.1)
+
+
+@every_comparison
+@pytest.mark.parametrize("features", [{}, {"n_components": 8, "random_state": 0}])
+def test_equal_weights_and_blocks_of_one_row_change_nothing(name, features):
+    plain = COMPARISONS[name](**features)
+    options = {"sample_weight": np.full(30, 3.0), "block_length": 1}
+    assert_same(COMPARISONS[name](**options, **features), plain)
+
+
+def test_weighted_scores_are_those_of_the_estimators():
+    X, Y, Z = normal(30, 2), normal(25, 2, seed=1), normal(20, 2, seed=2)
+    w, v = np.arange(30.0), np.linspace(1, 3, 20)
+    given = {"sample_weight": w, "candidate_weights": [None, v]}
+    found = mmd_compare(X, Y, Z, **FIXED, **given).scores
+    both = [
+        mmd_score(X, C, sample_weight=w, sample_weight_Y=u, **FIXED, **PLAIN)
+        for C, u in ((Y, None), (Z, v))
+    ]
+    assert_allclose(found, both, rtol=1e-10)
+    y = X[:, 0] ** 2
+    found = hsic_compare(X, X[:, :1], y, sample_weight=w, **FIXED).scores
+    both = [hsic_score(C, y, sample_weight=w, **FIXED, **PLAIN) for C in (X, X[:, :1])]
+    assert_allclose(found, both, rtol=1e-9)
+    found = ksd_compare(X, -X, -2 * X, sample_weight=w, **FIXED).scores
+    both = [ksd_score(X, s * X, sample_weight=w, **FIXED, **PLAIN) for s in (-1, -2)]
+    assert_allclose(found, both, rtol=1e-9)
+
+
+def test_projections_are_derivatives_by_the_weights():
+    X, Y = normal(12, 1), normal(9, 1, seed=1) + 0.5
+    w, step = np.linspace(1, 2, 12), 1e-6
+    # One column: sums in sorted order must come back in the order of the rows.
+    how = {"kernel": "laplace", "bandwidth": 1.0, "n_bandwidths": 1}
+    estimator = MMDEstimator(**how, **PLAIN)
+    [found] = sample_projections(estimator, X, [Y], [w, None])
+
+    def score(weights):
+        return mmd_score(X, Y, sample_weight=weights, **how, **PLAIN)
+
+    for i in (0, 5, 11):
+        change = (score(w + step * np.eye(12)[i]) - score(w - step * np.eye(12)[i])) / 2
+        # The statistic has twice the projection, for a change relative to w_i.
+        expected = 2 * found.linear["reference"][i] / w[i]
+        assert_allclose(change / step, expected, rtol=1e-5)
+
+
+def test_sums_over_blocks_replace_rows_of_a_series():
+    X, Y = normal(24, 2), normal(20, 2, seed=1) + 0.3
+    [rows] = sample_projections(MMDEstimator(**FIXED, **PLAIN), X, [Y])
+    [found] = sample_projections(MMDEstimator(**FIXED, **PLAIN), X, [Y], None, 4)
+    assert found.value == rows.value
+    for name, n_blocks in (("reference", 6), ("candidate 0", 5)):
+        sums = rows.linear[name].reshape(n_blocks, 4).sum(axis=1)
+        assert_allclose(found.linear[name], sums, rtol=1e-9)
+        assert found.sizes[name] == n_blocks
+    K = mean_gaussian(X, Y)
+    K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+    sums = -K.reshape(6, 4, 5, 4).sum(axis=(1, 3)) / (24 * 20)
+    assert_allclose(found.quadratic["reference", "candidate 0"], sums, rtol=1e-9)
+
+
+def test_automatic_blocks_are_longer_for_a_series():
+    # Moving averages of 8 numbers, the candidates with other means.
+    sums = np.cumsum(normal(3, 400), axis=1)
+    series = (sums[:, 8:] - sums[:, :-8]) / np.sqrt(8) + [[0], [1], [2]]
+    options = {"kernel": "gaussian", "bandwidth": 1.0}
+    alone, in_blocks = (
+        mmd_compare(*series, block_length=length, **options)
+        for length in (None, "auto")
+    )
+    assert_allclose(in_blocks.scores, alone.scores, rtol=1e-12)
+    assert np.all(in_blocks.standard_errors > 1.5 * alone.standard_errors)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"block_length": 0}, "block_length == 0, must be"),
+        ({"block_length": 6}, "block_length == 6, must be from 1 to 5"),
+        ({"candidate_weights": [None]}, "candidate_weights has 1 entries, must have 2"),
+        ({"sample_weight": np.ones(3)}, r"has shape \(3,\), must have"),
+        ({"n_components": 0}, "n_components == 0"),
+    ],
+)
+def test_bad_options_are_named(options, match):
+    with pytest.raises(ValueError, match=match):
+        COMPARISONS["mmd"](**options)

@@ -323,3 +323,35 @@ def test_columns_that_differ_are_named():
 def test_few_rows_warn_that_the_test_cannot_reject():
     with pytest.warns(UserWarning, match="smallest possible p-value"):
         k_sample_test(A[:2], A[2:4], A[4:6], **ONE, **FEW)
+
+
+def test_rows_in_blocks_are_tested_like_rows_in_memory():
+    dask = pytest.importorskip("dask.array")
+    parts = samples(20, 33, 27)
+    in_blocks = [parts[0], [parts[1][:8], parts[1][8:]], dask.from_array(parts[2])]
+    for options in ({}, {"block_length": 3}):
+        found, expected = (
+            k_sample_test(*given, n_components=8, **options, **FEW)
+            for given in (in_blocks, parts)
+        )
+        assert_allclose(found.overall.statistics, expected.overall.statistics, 1e-9)
+        assert_array_equal(found.pvalues, expected.pvalues)
+    with pytest.raises(ValueError, match="n_components == None, must be an integer"):
+        k_sample_test(*in_blocks, **FEW)
+
+
+def test_blocks_of_a_series_are_permuted_in_every_test():
+    parts = samples(24, 30, 27)
+    series = {"block_length": 3, "kernel": "linear"}
+    result = k_sample_test(*parts, **series, **FEW)
+    assert result.overall.block_length == 3
+    assert all(test.block_length for test in result.results)
+    # Linear kernels have exact features, whose groups are consecutive rows, too.
+    other = k_sample_test(*parts, n_components=4, **series, **FEW)
+    assert_allclose(other.overall.statistics, result.overall.statistics, rtol=1e-10)
+    two = k_sample_test(*parts[:2], **series, **FEW)
+    expected = mmd_test(*parts[:2], **series, **FEW)
+    assert_allclose(two.overall.statistics, expected.statistics, rtol=1e-12)
+    assert two.pvalue == expected.pvalue
+    with pytest.raises(ValueError, match="block_length == 9, must be from 1 to 6"):
+        k_sample_test(*parts, block_length=9, **FEW)

@@ -206,3 +206,29 @@ def test_mean_and_deviation_are_finite_where_squares_of_the_values_are_not():
 def test_result_is_independent_of_the_type_of_the_sizes():
     sizes = {"n_subsets": np.int8(4), "subset_size": np.uint8(12)}
     assert mmd_subsets(X, Y, **{**FEW, **sizes}) == mmd_subsets(X, Y, **FEW)
+
+
+def test_blocks_tables_and_features_give_the_subsets_of_arrays():
+    da = pytest.importorskip("dask.array")
+    plain = mmd_subsets(X, Y, **FEW).values
+    in_blocks = [X[:13], X[13:]], da.from_array(Y, chunks=(8, 3))
+    assert_allclose(mmd_subsets(*in_blocks, **FEW).values, plain, rtol=1e-9)
+    linear = [
+        mmd_subsets(X, Y, kernel="linear", n_components=size, **FEW).values
+        for size in (None, 4)
+    ]
+    assert_allclose(*linear, rtol=1e-10)
+    options = {"kernel": "gaussian", "bandwidth": 2.0, "n_components": 8, **FEW}
+    found = mmd_subsets(*in_blocks, **options).values
+    assert_allclose(found, mmd_subsets(X, Y, **options).values, rtol=1e-9)
+
+
+def test_weights_are_those_of_the_rows_in_a_subset():
+    w, v = np.linspace(0, 2, 40), np.linspace(1, 2, 30)
+    x = X[10:]
+    given = {"sample_weight": w[10:], "sample_weight_Y": v}
+    found = mmd_subsets(x, Y, n_subsets=2, subset_size=30, **given).values
+    options = {"kernel": "polynomial", "normalize": False, "pooling": None}
+    assert_allclose(found, mmd_score(x, Y, **options, **given), rtol=1e-9)
+    equal = mmd_subsets(X, Y, sample_weight=np.full(40, 2.0), **FEW).values
+    assert_allclose(equal, mmd_subsets(X, Y, **FEW).values, rtol=1e-10)

@@ -4,6 +4,7 @@
 
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -350,8 +351,6 @@ def test_result_with_an_error_can_be_pickled_and_compared():
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"pooling": "fuse"}, "pooling == 'fuse', must be 'mean'"),
-        ({"pooling": "max"}, "pooling == 'max', must be 'mean'"),
         ({"pooling": "mean", "design": "b"}, "must be 'u', 'v' or 'x'"),
         ({"pooling": "mean", "design": "x"}, "normalize == True, must be False"),
         (
@@ -403,6 +402,49 @@ def test_features_of_labels_have_the_errors_of_their_kernel():
         for size in (None, 8)
     ]
     assert_allclose(*found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("pooling", ["fuse", "max"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"normalize": False},
+        {"normalize": False, "design": "v", "squared": False},
+        {"normalize": False, "design": "x"},
+        {"n_components": 8, "random_state": 0},
+    ],
+)
+def test_intervals_of_a_maximum_are_those_of_the_kernel_that_attains_it(
+    pooling, options
+):
+    X, Y = samples(30, 30)
+    y, how = X[:, 0] ** 2, {"bandwidth": [0.5, 1.0, 2.0]}
+    every = [
+        (MMDEstimator, (X,), (Y,)),
+        (HSICEstimator, (X, y), (X, y)),
+        (partial(KSDEstimator, shifted_score), (X,), (X,)),
+    ]
+    for make, fit, given in every:
+        both = how | ({"target_bandwidth": [1.0, 3.0]} if len(fit) > 1 else {})
+        result = make(pooling=pooling, **both, **options).fit(*fit).evaluate(*given)
+        normalized = result.statistics / result.scales
+        assert result.chosen == normalized.argmax()
+        assert f"error_of_kernel={result.chosen}" in repr(result)
+        if "n_components" in options:
+            assert result.standard_error > 0
+            continue
+        kernel = result.kernels[result.chosen]
+        one = {"kernel": kernel}
+        if len(fit) > 1:
+            one = {"kernel": kernel[0], "target_kernel": kernel[1]}
+        alone = make(pooling=None, **one, **options).fit(*fit).evaluate(*given)
+        assert alone.chosen is None
+        assert_allclose(result.standard_error, alone.standard_error, rtol=1e-9)
+        intervals = result.confidence_interval(), alone.confidence_interval()
+        assert_allclose(*intervals, rtol=1e-9, atol=1e-12)
+        if not options:
+            assert_allclose(result.effect_size, alone.effect_size, rtol=1e-9)
 
 
 def test_too_few_rows_are_named():

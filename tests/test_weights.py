@@ -676,13 +676,32 @@ def test_tests_take_no_weights(samples, variables):
         MMDEstimator().fit(X).test(Y, sample_weight=v)
     with pytest.raises(ValueError, match="not exchangeable"):
         MMDEstimator().fit(X, sample_weight=w).test(Y)
-    with pytest.raises(TypeError, match=message):
-        ksd_test(X, -X, sample_weight=w)
     X, y, w = variables
     with pytest.raises(TypeError, match=message):
         hsic_test(X, y, weights=w)
     with pytest.raises(TypeError, match=message):
         HSICEstimator().fit(X, y).test(X, y, sample_weight=w)
+
+
+def test_weights_of_ksd_test_are_those_of_its_statistic(samples):
+    X, _, w, _ = samples
+    options = {"bandwidth": [1.0, 2.0], "random_state": 0}
+    result = ksd_test(X, -X, sample_weight=w, **options)
+    how = {"design": "u", "normalize": False, "sample_weight": w}
+    expected = [ksd_score(X, -X, kernel=kernel, **how) for kernel in result.kernels]
+    assert_allclose(result.statistics, expected, **CLOSE)
+    # Rows of weight 0 have no effect, and equal weights none either.
+    some = w > 0
+    other = ksd_test(X[some], -X[some], sample_weight=w[some], **options)
+    assert_allclose(other.statistics, result.statistics, **CLOSE)
+    assert other.pvalue == result.pvalue
+    equal = ksd_test(X, -X, sample_weight=np.full(len(X), 2.0), **options)
+    assert equal.pvalue == ksd_test(X, -X, **options).pvalue
+    fitted = KSDEstimator(lambda X: -X, bandwidth=[1.0, 2.0]).fit(X[some])
+    assert_allclose(fitted.test(X, sample_weight=w).statistics, expected, **CLOSE)
+    for wrong in ({"n_components": 4}, {"method": "parametric"}):
+        with pytest.raises(ValueError, match="must be 'wild' and None with sample_wei"):
+            ksd_test(X, sample_weight=w, **wrong)
 
 
 BAD = [

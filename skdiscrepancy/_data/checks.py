@@ -379,7 +379,8 @@ def refuse_unknown_keywords(
         if keyword in WEIGHTS and "test" in called:
             raise TypeError(
                 f"{message} A test takes no weights, because its resamples, such as "
-                "permutations, treat all rows alike. Only scores take weights."
+                "permutations, treat all rows alike. Scores, comparisons and ksd_test "
+                "take weights."
             )
         nearest = nearest_keyword(keyword, allowed)
         meant = keyword if keyword in parameters else None

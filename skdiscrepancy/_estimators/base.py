@@ -261,7 +261,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Normalise the statistics, or take their square roots, and pool them.
 
         `noise` takes the statistics and `normalize`. It returns the noise of the mean
-        over kernels, or a text that says why there is no standard error.
+        over kernels, or of the kernel with the largest statistic unless the pooling is
+        "mean", or a text that says why there is no standard error.
         """
         kernels = self._members()
         statistics.check_finite()
@@ -283,36 +284,29 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         )
         if noise is None or settings is None or not settings.errors:
             return result
-        found: Any = self._without_standard_error(len(kernels))
-        if not found:
+        chosen, centre = None, value
+        if len(kernels) > 1 and self.pooling != "mean":
+            # A maximum over kernels is not normal.
+            chosen = int(np.argmax(pooled))
+            centre = float(pooled[chosen])
+        found: Any
+        if len(kernels) > 1 and chosen is None and not self.squared:
+            found = (
+                "squared == False, must be True for the standard error of the mean "
+                "over kernels, or pass a single kernel and a single bandwidth."
+            )
+        else:
             with np.errstate(all="ignore"):
-                found = noise(statistics, normalize=self.normalize)
+                own = replace(statistics, chosen=chosen)
+                found = noise(own, normalize=self.normalize)
         if isinstance(found, tuple):
-            found = NormalUncertainty(value, *found)
+            found = NormalUncertainty(centre, *found)
         elif isinstance(found, Noise):
             flags = settings.design.biased, self.normalize, not self.squared
-            found = Uncertainty(value, found, *flags)
+            found = Uncertainty(centre, found, *flags)
         if not isinstance(found, str) and not np.isfinite(found.standard_error):
             found = "The standard error is not finite. Rescale the data."
-        return replace(result, uncertainty=found)
-
-    def _without_standard_error(self, n_kernels: int) -> str:
-        """Return why these parameters have no standard error, "" if they have one."""
-        if n_kernels == 1:
-            return ""
-        if self.pooling != "mean":
-            return (
-                f"pooling == {self.pooling!r}, must be 'mean' for a standard error, or "
-                "pass a single kernel and a single bandwidth. A maximum over kernels "
-                "is not normal, because the kernel that attains it changes from sample "
-                "to sample."
-            )
-        if not self.squared:
-            return (
-                "squared == False, must be True for the standard error of several "
-                "kernels, or pass a single kernel and a single bandwidth."
-            )
-        return ""
+        return replace(result, uncertainty=found, chosen=chosen)
 
     @property
     def _run(self) -> Run:

@@ -334,9 +334,8 @@ class HSICEstimator(BaseDiscrepancy):
         -------
         result : DiscrepancyResult
             The score as `value`, with `statistics`, `scales` and `kernels`. Each entry
-            of `kernels` is a pair of a kernel on X and a kernel on y. For one pair, or
-            with ``pooling="mean"``, the result also has a `standard_error` and a
-            `confidence_interval`.
+            of `kernels` is a pair of a kernel on X and a kernel on y. The result also
+            has a `standard_error` and a `confidence_interval`.
         """
         return self._evaluate(X, y, sample_weight, errors=True)
 

@@ -41,9 +41,9 @@ from skdiscrepancy._gram.feature_maps import SteinMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import SteinGram, check_squares
 from skdiscrepancy._gram.pieces import ArrayBlocks, Blocks, LazyBlocks, paired_blocks
-from skdiscrepancy._gram.row_sums import Moments
+from skdiscrepancy._gram.row_sums import Measure, Moments
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
-from skdiscrepancy._gram.tiles import Gram
+from skdiscrepancy._gram.tiles import Gram, PairWeights, WeightedGram
 from skdiscrepancy._models.dispatch import (
     SampleGaussianScore,
     ScoreFunction,
@@ -696,9 +696,8 @@ class KSDEstimator(BaseDiscrepancy):
         Returns
         -------
         result : DiscrepancyResult
-            The score as `value`, with `statistics`, `scales` and `kernels`. For one
-            kernel, or with ``pooling="mean"``, the result also has a `standard_error`
-            and a `confidence_interval`, unless the rows have weights.
+            The score as `value`, with `statistics`, `scales`, `kernels`, a
+            `standard_error` and a `confidence_interval`.
         """
         return self._evaluate(X, y, sample_weight, errors=True)
 
@@ -726,8 +725,10 @@ class KSDEstimator(BaseDiscrepancy):
         return self._result(statistics, settings, partial(design_noise, core, design))
 
     @explains_keywords
-    @takes_parameters_of(check_options, names=" ".join(OPTIONS))
-    def test(self, X: ArrayLike, y: Any = None, **given: Any) -> TestResult:
+    @takes_parameters_of(check_options, names=" ".join((*OPTIONS, "sample_weight")))
+    def test(
+        self, X: ArrayLike, y: Any = None, *, sample_weight: Any = None, **given: Any
+    ) -> TestResult:
         """Test whether a sample comes from the model.
 
         The parameters `normalize`, `squared`, `pooling` and `fuse_nu` of the estimator
@@ -758,6 +759,9 @@ class KSDEstimator(BaseDiscrepancy):
         block_length : int, "auto" or None, default=None
             Rows of a series: "wild" gives each block of this many consecutive rows one
             sign; see :func:`~skdiscrepancy.ksd_test`. Needs a complete design.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for complete designs and "wild"; see
+            :func:`~skdiscrepancy.ksd_test`. None weights all rows equally.
 
         Returns
         -------
@@ -766,10 +770,12 @@ class KSDEstimator(BaseDiscrepancy):
             each kernel.
         """
         check_is_fitted(self)
-        return self._test(X, self._check_test(**given))
+        return self._test(X, self._check_test(**given), sample_weight)
 
     @in_one_blas_thread
-    def _test(self, X: Any, settings: Settings) -> TestResult:
+    def _test(
+        self, X: Any, settings: Settings, sample_weight: Any = None
+    ) -> TestResult:
         """Test whether a sample comes from the model, with checked parameters."""
         design, options = settings.design, settings.options
         X = self._validate(X, reset=False, least=2)
@@ -777,6 +783,13 @@ class KSDEstimator(BaseDiscrepancy):
         in_memory = None if isinstance(X, LazyRows) else X
         options = options.with_block_length(len(X), in_memory)
         options = options.ready(list(self.kernels_), self.random_state, self._run)
+        exact = options.method == "wild" and self.n_components is None
+        if sample_weight is not None and not exact:
+            raise ValueError(
+                f"method == {options.method!r} and n_components == "
+                f"{self.n_components}, must be 'wild' and None with sample_weight, "
+                "because only random signs of single rows keep the weights of the rows."
+            )
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, settings, options)
         fitted = self.model is None or is_density_estimator(self.model)
@@ -794,9 +807,22 @@ class KSDEstimator(BaseDiscrepancy):
             if design.complete:
                 return sign_test(core, options)
             return one_sample_test(core, design, options)
-        return stein_test(
-            lambda rows: self._core((X[rows], gradients[rows])), len(X), design, options
-        )
+        weights = None
+        if sample_weight is not None:
+            weights = self._check_weights(sample_weight, X, design)
+            some = weights > 0
+            X, gradients, weights = X[some], gradients[some], weights[some]
+            # The mean over all pairs is the weighted U-statistic.
+            weights *= np.sqrt(len(X) * (len(X) - 1) / Measure.of(1, weights).pairs)
+
+        def core_of(rows: np.ndarray) -> Gram:
+            core = self._core((X[rows], gradients[rows]))
+            if weights is None:
+                return core
+            w = weights[rows]
+            return WeightedGram(core, PairWeights(w, [(1.0, w)]))
+
+        return stein_test(core_of, len(X), design, options)
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
         methods, for_blocks = stein_methods(settings.design)
@@ -867,6 +893,21 @@ class KSDEstimator(BaseDiscrepancy):
     def _read(self, X: Any, settings: Settings) -> Any:
         """Return data in blocks as rows that are read by blocks."""
         return self._reader(None, settings.design._least_rows()).blocks(as_table(X))
+
+    def _with_weight(
+        self, X: Any, sample_weight: Any, design: Design
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that have a weight, encoded, and their weights.
+
+        Rows of weight 0 are removed before `fit`, because they must have no effect.
+        """
+        X = self._validate_first(X, design)
+        weights = self._check_weights(sample_weight, X, design)
+        some = weights > 0
+        if isinstance(self.model, GivenGradients):
+            self.model = self.model.take(X, some)
+        self.encoder = None
+        return X[some], weights[some]
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
         if not reset:
@@ -996,14 +1037,6 @@ def ksd_score(
     settings = estimator._check_params()
     X, design = estimator._read(X, settings), settings.design
     if sample_weight is not None:
-        # Remove rows of weight 0 before fitting, because they must have no effect.
-        X = estimator._validate_first(X, design)
-        weights = estimator._check_weights(sample_weight, X, design)
-        some = weights > 0
-        if isinstance(estimator.model, GivenGradients):
-            estimator.model = estimator.model.take(X, some)
-        X, sample_weight = X[some], weights[some]
-        # The rows are encoded already.
-        estimator.encoder = None
+        X, sample_weight = estimator._with_weight(X, sample_weight, design)
     fitted = estimator._fit(X, settings)
     return fitted._evaluate_rows([X], settings, sample_weight).value

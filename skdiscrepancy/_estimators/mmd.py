@@ -580,9 +580,8 @@ class MMDEstimator(BaseDiscrepancy):
         Returns
         -------
         result : DiscrepancyResult
-            The score as `value`, with `statistics`, `scales` and `kernels`. For one
-            kernel, or with ``pooling="mean"``, the result also has a `standard_error`
-            and a `confidence_interval`.
+            The score as `value`, with `statistics`, `scales`, `kernels`, a
+            `standard_error` and a `confidence_interval`.
         """
         return self._evaluate(X, y, sample_weight, errors=True)
 

@@ -148,11 +148,24 @@ def mmd_subsets(
     bandwidth : "median" or float, default="median"
         Bandwidth of a kernel that has a bandwidth, such as "gaussian", and none of its
         own. "median" is the median distance between the rows of both whole samples.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables, fitted to both samples together.
+    sample_weight : array-like of shape (n_samples_X,), default=None
+        Weights of the rows of X. All rows have the same probability to be in a subset,
+        and the MMD of a subset is the weighted MMD of :func:`mmd_score`. Rows of weight
+        0 are dropped. None weights all rows equally.
+    sample_weight_Y : array-like of shape (n_samples_Y,), default=None
+        Weights of the rows of Y.
+    n_components : int or None, default=None
+        Number of random features of a kernel that has them. Other kernels, such as the
+        default, stay exact, because a subset is in memory. So samples may be dask
+        arrays, lists of blocks of rows, and functions that return an iterator of blocks
+        also without `n_components`. Each subset takes one pass over such data.
     n_jobs : int or None, default=None
         Number of threads, over subsets; the result does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the subsets. None draws afresh. The global generator of numpy is never
-        used.
+        Seeds the subsets and random features. None draws afresh. The global generator
+        of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.

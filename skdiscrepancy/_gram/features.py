@@ -449,7 +449,7 @@ class PairedFeatures(FeatureGram):
     def __init__(self, inner: FeatureGram):
         n = inner.n // 2
         x, y = (inner.blocks.take(slice(start, start + n)) for start in (0, n))
-        blocks = ArrayBlocks(as_rows(x), beside=[as_rows(y)], run=inner.run)
+        blocks = ArrayBlocks(as_rows(x), beside=[[as_rows(y)]], run=inner.run)
         super().__init__(PairedMaps(inner.maps, n), blocks)
         self.inner = inner
 

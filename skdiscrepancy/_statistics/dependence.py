@@ -388,7 +388,7 @@ def hsic_noise(
         return design_noise(paired_core(x, y), design, statistics, normalize=normalize)
     if x.n < LEAST_ROWS:
         return too_few_rows(x.n)
-    each = normalize or len(statistics.scales) == 1
+    each = normalize or statistics.shares.max() == 1
     rows = noise_rows(x.n, len(statistics.scales) if normalize else 1)
     sides = [(side if each else side.mean()).dense(rows, rows) for side in (x, y)]
     v = np.ones(len(rows)) if weights is None else weights[rows]
@@ -403,8 +403,8 @@ def _complete_noise(
     Each side yields kernels with a matrix, or with a matrix for each group of features.
     """
     v, size = v / v.sum(), statistics.nu
-    matrices: Any = centred_matrices(sides[0], sides[1], v)
-    if not normalize and len(statistics.scales) > 1:
+    matrices: Any = centred_matrices(sides[0], sides[1], v, statistics.chosen)
+    if not normalize and statistics.shares.max() < 1:
         H = _mean_core(sides, v)
         scales = np.array([RowMeans.of(H, [v], [1.0]).scale])
         matrices, statistics = [(0, H)], replace(statistics, scales=scales)
@@ -476,7 +476,7 @@ def _centred(side: Any, v: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def centred_matrices(
-    x: Any, y: Any, v: np.ndarray
+    x: Any, y: Any, v: np.ndarray, chosen: int | None = None
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield the product of the centred Gram matrices of each pair of kernels.
 
@@ -485,7 +485,9 @@ def centred_matrices(
     others = dict(_centred(y, v))
     for a, A in _centred(x, v):
         for b, B in others.items():
-            yield a * len(others) + b, *centred_product(A, B, v)
+            k = a * len(others) + b
+            if chosen in (None, k):
+                yield k, *centred_product(A, B, v)
 
 
 # Smallest difference of the weight of a row and of all other rows, by which features

@@ -314,6 +314,8 @@ def noise_of(
 ) -> Noise:
     """Estimate the noise of the mean over kernels of statistics of one or two samples.
 
+    Or the noise of one kernel, if the statistics have chosen one.
+
     Parameters
     ----------
     matrices : iterable of (int, ndarray of shape (n_some, n_some), ...)
@@ -335,16 +337,19 @@ def noise_of(
         Noise of the mean.
     """
     values, scales, nu = statistics.values, statistics.scales, statistics.nu
-    share = 1 / len(scales)
-    weights = np.full(len(scales), share)
+    of_kernels = weights = statistics.shares
     if normalize:
-        weights = np.divide(share, scales, out=np.zeros_like(weights), where=scales > 0)
+        weights = np.divide(
+            weights, scales, out=np.zeros(len(scales)), where=scales > 0
+        )
     shares, z = _signed(masses, sizes)
     parts = [nu / size for size in sizes]
     total: Any = 0.0
     bias = spread = 0.0
     left_out = [np.zeros(len(v)) for v in masses]
     for k, matrix, *changes in matrices:
+        if not of_kernels[k]:
+            continue
         H = matrix.astype(np.float64, copy=False)
         total = weights[k] * H + total
         if normalize and scales[k] > 0:
@@ -356,7 +361,7 @@ def noise_of(
         if normalize and rows.scale > ROUNDING * scales[k] > 0:
             for a in range(len(masses)):
                 ratios = rows.without_each(a, values[k] / scales[k], *changes)
-                left_out[a] = left_out[a] + ratios * (factor * share)
+                left_out[a] = left_out[a] + ratios * (factor * of_kernels[k])
     G = _centred(total, masses, z)
     rows = RowMeans.of(total, masses, parts)
     centred = [m - v @ m for m, v in zip(rows.values, masses, strict=True)]

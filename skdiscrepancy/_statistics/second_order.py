@@ -49,6 +49,7 @@ class Statistics:
     `nu` is the parameter of fuse for these data. `sizes`, the magnitude of the terms of
     each sum, and `dtype`, one for all kernels or one for each, determine how large a
     rounding error can be. `errors` are standard errors from random features, if any.
+    Standard errors are of the `chosen` kernel, or of the mean over all kernels.
     """
 
     values: np.ndarray
@@ -57,6 +58,13 @@ class Statistics:
     sizes: np.ndarray
     dtype: np.dtype | list[np.dtype]
     errors: np.ndarray | None = None
+    chosen: int | None = None
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Shares of the kernels in the number that has a standard error."""
+        K = len(self.scales)
+        return np.full(K, 1 / K) if self.chosen is None else np.eye(K)[self.chosen]
 
     @property
     def rounding(self) -> np.ndarray:
@@ -324,11 +332,14 @@ def design_noise(
         start + noise_rows(stop - start, n_samples=2)
         for start, stop in (region[:2], region[2:4])
     ]
-    return cross_noise(of_rows, of_cols, core.dense(*some))
+    return cross_noise(of_rows, of_cols, core.dense(*some), statistics.shares)
 
 
 def cross_noise(
-    rows: np.ndarray, cols: np.ndarray, matrices: Iterable[tuple[int, np.ndarray]]
+    rows: np.ndarray,
+    cols: np.ndarray,
+    matrices: Iterable[tuple[int, np.ndarray]],
+    shares: np.ndarray,
 ) -> tuple[float, int]:
     """Estimate the noise of the mean of second-order statistics on a rectangle.
 
@@ -340,6 +351,8 @@ def cross_noise(
         Sums of the core over each column.
     matrices : iterable of (int, ndarray)
         The core of each kernel on some rows and columns.
+    shares : ndarray of shape (n_kernels,)
+        Shares of the kernels in the statistic.
 
     Returns
     -------
@@ -350,9 +363,9 @@ def cross_noise(
         core, which counts once.
     """
     n_rows, n_cols = rows.shape[1], cols.shape[1]
-    of_rows = np.var(rows.mean(axis=0) / n_cols, ddof=n_rows > 1) / n_rows
-    of_cols = np.var(cols.mean(axis=0) / n_rows, ddof=n_cols > 1) / n_cols
-    H: Any = sum(values.astype(np.float64) for _, values in matrices) / len(rows)
+    of_rows = np.var(shares @ rows / n_cols, ddof=n_rows > 1) / n_rows
+    of_cols = np.var(shares @ cols / n_rows, ddof=n_cols > 1) / n_cols
+    H: Any = sum(shares[k] * values.astype(np.float64) for k, values in matrices)
     H = H - H.mean(axis=0) - H.mean(axis=1, keepdims=True) + H.mean()
     both = np.mean(np.square(H)) / (n_rows * n_cols)
     variance = max(of_rows + of_cols - both, of_rows, of_cols)

@@ -111,8 +111,7 @@ def mmd_compare(
     The score of a candidate is the unbiased MMD, averaged over the kernels, without
     normalisation. The bandwidths depend on all samples. If all candidates share the
     distribution of X, the second-order term of the statistic keeps the standard error
-    from vanishing. One pass over all pairs computes all sums, and the candidates share
-    the sums within X.
+    from vanishing. The candidates share the sums within X.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
@@ -133,8 +132,26 @@ def mmd_compare(
         Number of bandwidths of a "grid".
     encoder : "auto", None or transformer, default="auto"
         How to encode tables, fitted to all samples together.
+    sample_weight : array-like of shape (n_samples_X,), default=None
+        Weights of the rows of X. Only their ratios matter. Rows of weight 0 are
+        dropped. None weights all rows equally.
+    candidate_weights : list of length n_candidates or None, default=None
+        Weights of the rows of each candidate, an array or None for each.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows are a series, such as measurements in the order of time, in
+        which neighbouring rows are similar. The standard errors then come from sums
+        over blocks of this many consecutive rows. "auto" chooses the length from the
+        data, as in :func:`mmd_test`. None treats rows as independent.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features, the time grows linearly with the number of rows, and samples may also
+        be dask arrays, dask DataFrames, lists of blocks of rows, and functions that
+        return an iterator of blocks; see :ref:`out_of_core`.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the random features, which all candidates share. None draws new ones in
+        every call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -217,8 +234,24 @@ def ksd_compare(
         Divide each column by its standard deviation before kernels are computed.
     encoder : "auto", None or transformer, default="auto"
         How to encode tables, as in :class:`~skdiscrepancy.KSDEstimator`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+        None weights all rows equally.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows are a series, such as measurements in the order of time, in
+        which neighbouring rows are similar. The standard errors then come from sums
+        over blocks of this many consecutive rows. "auto" chooses the length from the
+        data, as in :func:`mmd_test`. None treats rows as independent.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features, the time grows linearly with the number of rows, and samples may also
+        be dask arrays, dask DataFrames, lists of blocks of rows, and functions that
+        return an iterator of blocks; see :ref:`out_of_core`.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the random features, which all candidates share. None draws new ones in
+        every call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -273,7 +306,7 @@ def ksd_compare(
         ]
         rows, weights = rows[some], weights[some]
     estimator._fit_kernels(rows, settings.kernels)
-    length = _length(block_length, [rows], [[]])
+    length = _length(block_length, [rows], [estimator.kernels_])
     found = []
     for given in givens:
         estimator.score_function_ = score_function_of(given)
@@ -323,8 +356,24 @@ def hsic_compare(
         Number of bandwidths of a "grid".
     encoder : "auto", None or transformer, default="auto"
         How to encode tables.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+        None weights all rows equally.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows are a series, such as measurements in the order of time, in
+        which neighbouring rows are similar. The standard errors then come from sums
+        over blocks of this many consecutive rows. "auto" chooses the length from the
+        data, as in :func:`mmd_test`. None treats rows as independent.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features, the time grows linearly with the number of rows, and samples may also
+        be dask arrays, dask DataFrames, lists of blocks of rows, and functions that
+        return an iterator of blocks; see :ref:`out_of_core`.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the random features, which all candidates share. None draws new ones in
+        every call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.

@@ -986,8 +986,7 @@ def k_sample_test(
     corrected for their number, by default with Shaffer's procedure [2]_, which controls
     the probability of any false discovery.
 
-    The rows must be independent of each other. For time series, test pairs by
-    :func:`mmd_test` with `block_length`.
+    The rows must be independent of each other, unless you pass `block_length`.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -1021,16 +1020,27 @@ def k_sample_test(
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How to combine several kernels. "max" takes the largest statistic, "mean" the
         mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows of each sample are a series, in which neighbouring rows are
+        similar. The tests then permute whole blocks of this many consecutive rows, and
+        leave out pairs of rows that are near in time, as in :func:`mmd_test`. "auto"
+        chooses the length from the data. None treats rows as independent. See
+        :ref:`series`.
     encoder : "auto", None or transformer, default="auto"
         How to encode tables. "auto" encodes DataFrames that have categories, dates or
         missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
         complete numbers unchanged. None refuses such DataFrames. A transformer is
         cloned and fitted to the rows of all samples.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features, the time grows linearly with the number of rows, and samples may also
+        be dask arrays, dask DataFrames, lists of blocks of rows, and functions that
+        return an iterator of blocks; see :ref:`out_of_core`.
     n_jobs : int or None, default=None
         Number of threads. The p-values do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the permutations. None draws new ones in every call. The global generator
-        of numpy is never used.
+        Seeds the permutations and random features. None draws new ones in every call.
+        The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.

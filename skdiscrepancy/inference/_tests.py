@@ -105,7 +105,7 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
         many consecutive rows, and leaves out pairs of rows that are near in time.
         "auto" chooses the length from the data by the rule of [2]_. None treats rows as
         independent, and warns if they clearly are not. 1 does not warn. Needs a
-        complete design and ``n_components=None``. See :ref:`series`.
+        complete design. See :ref:`series`.
     paired : bool, default=False
         Whether row i of X and row i of Y belong together, such as two measurements of
         one subject before and after a treatment. The test then swaps the rows of random
@@ -255,8 +255,12 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
     return estimator._fit(X, y, settings)._test(X, y, settings)
 
 
-@takes_parameters_of(KSDEstimator.test, KSDEstimator, first=FIRST, bandwidth="dyadic")
-def ksd_test(X: ArrayLike, model: Any = None, **params: Any) -> TestResult:
+@takes_parameters_of(
+    KSDEstimator.test, KSDEstimator, first=f"{FIRST} sample_weight", bandwidth="dyadic"
+)
+def ksd_test(
+    X: ArrayLike, model: Any = None, *, sample_weight: Any = None, **params: Any
+) -> TestResult:
     """Test whether a sample comes from a model (goodness of fit).
 
     A small p-value means that the model does not fit. The false positive rate (type I
@@ -305,6 +309,13 @@ def ksd_test(X: ArrayLike, model: Any = None, **params: Any) -> TestResult:
         time. "auto" chooses the length from the data by the rule of [2]_. None treats
         rows as independent, and warns if they clearly are not. 1 does not warn. Needs
         "wild", a complete design and ``n_components=None``. See :ref:`series`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, for complete designs and ``method="wild"``. The null
+        hypothesis is that the weighted rows have the distribution of the model: the
+        rows come from the model and the weights do not depend on them, or the rows come
+        from another distribution and the weights are ratios of both densities
+        (importance weights). Rows of weight 0 are ignored. None weights all rows
+        equally.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -342,7 +353,9 @@ def ksd_test(X: ArrayLike, model: Any = None, **params: Any) -> TestResult:
     make = partial(KSDEstimator, as_given(model))
     estimator, settings = checked_test(make, params)
     X = estimator._read(X, settings)
-    return estimator._fit(X, settings)._test(X, settings)
+    if sample_weight is not None:
+        X, sample_weight = estimator._with_weight(X, sample_weight, settings.design)
+    return estimator._fit(X, settings)._test(X, settings, sample_weight)
 
 
 # Keywords of tests from Gram matrices.
