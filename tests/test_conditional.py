@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.signal import lfilter
+from scipy.sparse import csr_array
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -426,3 +427,45 @@ def test_data_in_blocks_are_refused_by_name():
         conditional_hsic_test(blocks, y, z)
     with pytest.raises(ValueError, match="given is a list of blocks, must be an array"):
         conditional_hsic_test(X, y, blocks)
+
+
+def test_features_replace_only_the_sums_over_pairs():
+    exact = conditional_hsic_test(X, y, z, **FEW)
+    result = conditional_hsic_test(X, y, z, n_components=20_000, **FEW)
+    assert (result.r2_X, result.r2_y) == (exact.r2_X, exact.r2_y)
+    # A mean over 10 000 frequencies, in standard deviations under the null hypothesis.
+    assert abs(result.statistic - exact.statistic) < 0.2
+    assert conditional_hsic_test(X, dependent, z, n_components=64, **FEW).pvalue == 0.01
+    one, two = (
+        conditional_hsic_test(X, y, z, n_components=8, n_jobs=n_jobs, **FEW)
+        for n_jobs in (1, 2)
+    )
+    assert one == two
+
+
+def test_random_signs_of_single_residuals_are_exact():
+    rng = np.random.RandomState(0)
+    Z, R, Q = rng.normal(size=(3, 50, 1))
+    options = check_options(("wild",), ("wild",)).ready([0], 0, QUIET)
+    with_features = options._replace(n_components=6)
+    constant = np.zeros((50, 0))
+    exact = residual_test(constant, [R], [Q], options)
+    found = residual_test(constant, [R], [Q], with_features)
+    assert_allclose(found.statistics, exact.statistics, 1e-10)
+    several = residual_test(Z, [R, np.zeros((50, 0))], [Q], with_features)
+    assert several.statistics[1] == 0
+
+
+@pytest.mark.parametrize("n_components", [None, 16])
+def test_sparse_variables_have_the_results_of_arrays(n_components):
+    columns = [np.column_stack((V, -V)) * (V > 0)[:, np.newaxis] for V in (X, y, z)]
+    options = {"n_components": n_components, **FEW}
+    dense = conditional_hsic_test(*columns, **options)
+    found = conditional_hsic_test(*map(csr_array, columns), **options)
+    assert_allclose(found.statistics, dense.statistics, rtol=1e-6, atol=1e-12)
+    assert found.pvalue == dense.pvalue
+
+
+def test_rows_in_blocks_are_refused_because_of_the_regression():
+    with pytest.raises(ValueError, match="regressions on `given` need all rows"):
+        conditional_hsic_test([X[:, np.newaxis]], y, z, n_components=16)

@@ -4,18 +4,26 @@
 
 import math
 from itertools import product
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
 import switches
+from dask import array as dask_array
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.signal import lfilter
+from scipy.sparse import csr_array
 from scipy.stats import binom
 
 from skdiscrepancy import hsic_score, joint_independence_test
+from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._gram.features import FeatureGram
+from skdiscrepancy._gram.frequency_groups import ProductMaps
+from skdiscrepancy._gram.pieces import paired_blocks
 from skdiscrepancy._loops.tile_loops import shifted_sums
 from skdiscrepancy._nulls import shifts
+from skdiscrepancy.inference import _tests as tests_module
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, PrecomputedKernel
 from skdiscrepancy.plotting import BandwidthDisplay
 
@@ -421,3 +429,135 @@ def test_two_variables_in_order_are_warned_of():
     # One series beside independent rows is no reason for a warning.
     joint_independence_test(noise[0], noise[1], z, **ONE, **FEW)
     joint_independence_test(x, y, z, block_length=1, **ONE, **FEW)
+
+
+def variables(n=97, seed=0):
+    x, y, e = np.random.RandomState(seed).normal(size=(3, n, 1))
+    return np.column_stack((x, e)), y, np.abs(e) * np.sign(x * y)
+
+
+def test_features_of_linear_kernels_have_the_exact_statistic():
+    x, y, z = (V[:, :1] + 1 for V in variables())
+    options = {"kernel": "linear", "random_state": 0}
+    exact = joint_independence_test(x, y, z, **options)
+    found = joint_independence_test(x, y, z, n_components=6, **options)
+    assert_allclose(found.statistics, exact.statistics, 1e-10)
+
+
+def test_features_of_products_are_products_of_features():
+    X, y, z = variables(40)
+    kernels = [GaussianKernel(bandwidth=1.0), GaussianKernel(bandwidth=2.0)]
+    maps = [FeatureMaps(kernels, 8, seed, V) for seed, V in enumerate((X, y, z))]
+    products = ProductMaps(maps, [(0, 0, 0), (1, 0, 1)], 3)
+    core = FeatureGram(products, paired_blocks(X, y, z))
+    # The mean over frequencies of cosines of sums of angles, up to signs.
+    expected = np.zeros((2, 40, 40))
+    for k, members in enumerate(products.members):
+        angles = 0
+        for V, own, i in zip((X, y, z), maps, members, strict=True):
+            base, factor = own.parts[i][0].spectrum
+            angles = angles + factor * V @ base.T
+        expected[k] = np.cos(angles[:, np.newaxis] - angles).mean(axis=2)
+    rows, cols = np.indices((40, 40)).reshape(2, -1)
+    found = core.aligned(rows, cols).reshape(-1, 40, 40)
+    assert_allclose(found, expected, atol=1e-12)
+    core.in_order = True
+    bounds = np.array([0, 11, 12, 40])
+    sums = np.add.reduceat(np.add.reduceat(expected, bounds[:-1], 1), bounds[:-1], 2)
+    sums[:, range(3), range(3)] -= np.diff(bounds)
+    assert_allclose(core.group_sums(bounds).groups, sums, atol=1e-9)
+
+
+@pytest.mark.parametrize("block_length", [None, 2])
+def test_resamples_of_features_are_shifts_in_windows(block_length, monkeypatch):
+    monkeypatch.setattr(shifts, "WINDOW", 8)
+    monkeypatch.setattr(shifts, "PRODUCT_ROWS", 20)
+    spy = mock.Mock(wraps=tests_module.joint_feature_test)
+    combine = mock.Mock(wraps=shifts.combine)
+    monkeypatch.setattr(tests_module, "joint_feature_test", spy)
+    monkeypatch.setattr(shifts, "combine", combine)
+    cuts = []
+    strips = shifts.Windows.strips
+    monkeypatch.setattr(
+        shifts.Windows, "strips", lambda c, *a: cuts.append(c) or strips(c, *a)
+    )
+    result = joint_independence_test(
+        *variables(),
+        kernel="gaussian",
+        bandwidth=1.0,
+        n_components=4,
+        n_resamples=5,
+        block_length=block_length,
+        random_state=0,
+    )
+    (core, _), _ = spy.call_args
+    (values, _, _), _ = combine.call_args
+    cut, index, block = cuts[0], np.arange(97), block_length or 1
+    [(_, sides)] = core.maps.sides(core.blocks.take(index), index)
+    rng = np.random.default_rng((cut.seed, 0))
+    order = rng.permutation(97) if block == 1 else index
+    first, size = rng.integers(4), 7 * block
+    assert cut.length == 7
+    found = []
+    for steps in cut.shifts:
+        moved = [F.copy() for F in sides]
+        for w in range(97 // size):
+            rows = order[size * w : size * w + size]
+            for v, F in enumerate(moved):
+                shift = v * block * steps[(first + w) % 4]
+                F[:, rows] = sides[v][:, np.roll(rows, -shift)]
+        joint = np.prod(moved, axis=0).mean(axis=1)
+        centre = np.prod([F.mean(axis=1) for F in moved], axis=0)
+        found.append(np.mean(np.abs(joint - centre) ** 2))
+    assert_allclose(result.statistics, found[0], 1e-10)
+    assert_allclose(values[0], np.array(found) - np.mean(found), 1e-8, 1e-14)
+
+
+def test_variables_in_blocks_have_the_statistics_of_arrays(tmp_path):
+    X, y, z = variables()
+    word = np.where(X[:, 0] > 0, "u", "v")
+    options = {"kernel": "gaussian", "bandwidth": 1.0, "n_components": 8}
+    options |= {"random_state": 0, "n_resamples": 9}
+    expected = joint_independence_test(X, y, word, z, **options).statistics
+    disk = np.memmap(tmp_path / "y", dtype=float, mode="w+", shape=y.shape)
+    disk[...] = y
+
+    def partitions(V):
+        return dask_array.from_array(V, chunks=(40, -1))
+
+    for given in (
+        ([X[:50], X[50:]], y, word, [z[:20], z[20:]]),
+        (lambda: iter([X[:50], X[50:]]), y[:, 0], word, z),
+        (X, disk, word, z),
+        (partitions(X), y, word, partitions(z)),
+    ):
+        found = joint_independence_test(*given, **options)
+        assert_allclose(found.statistics, expected, 1e-9)
+    with pytest.raises(ValueError, match="n_components == None, must be an integer"):
+        joint_independence_test([X[:50], X[50:]], y)
+    with pytest.raises(ValueError, match=r"variables\[1\] has 5 rows"):
+        joint_independence_test([X[:50], X[50:]], y[:5], n_components=8)
+    with pytest.raises(ValueError, match=r"must be one of .* for n_components == 8"):
+        joint_independence_test(X, y, method="shift", n_components=8)
+
+
+def test_features_detect_dependence_of_three_variables():
+    X, y, z = variables(300)
+    options = {"n_components": 32, "n_resamples": 99, "random_state": 0}
+    one, two = (
+        joint_independence_test(X[:, :1], y, z, n_jobs=n_jobs, **options)
+        for n_jobs in (1, 2)
+    )
+    assert one == two
+    assert one.pvalue == 0.01
+    assert joint_independence_test(X[:, :1], y, X[:, 1:], **options).pvalue > 0.05
+
+
+@pytest.mark.parametrize("n_components", [None, 16])
+def test_sparse_variables_have_the_results_of_arrays(n_components):
+    X, y, z = (V * (V > 0) for V in variables(60))
+    options = {"random_state": 0, "n_components": n_components, "n_resamples": 19}
+    dense = joint_independence_test(X, y, z, **options)
+    found = joint_independence_test(csr_array(X), csr_array(y), z, **options)
+    assert_allclose(found.statistics, dense.statistics, rtol=1e-9, atol=1e-12)
+    assert found.pvalue == dense.pvalue

@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 import warnings
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -30,13 +31,17 @@ from skdiscrepancy import (
     mmd_test,
     mmd_test_from_gram,
 )
+from skdiscrepancy._data.blocks import lazy_rows
+from skdiscrepancy._gram import pieces
+from skdiscrepancy._gram.kernel_gram import gram as gram_of
+from skdiscrepancy._nulls import shifts
 from skdiscrepancy._nulls.row_order import (
     FALSE_ALARMS,
     automatic_length,
     in_order,
     scalar_series,
 )
-from skdiscrepancy.kernels import GaussianKernel
+from skdiscrepancy.kernels import GaussianKernel, LinearKernel
 from skdiscrepancy.monitoring import DriftMonitor, drift_report
 
 ONE = {"kernel": "gaussian", "bandwidth": 1.5, "random_state": 0, "n_resamples": 99}
@@ -401,18 +406,19 @@ def test_wrong_block_lengths_are_refused(name, value, error, match):
         TESTS[name](X, Y, block_length=value)
 
 
-def test_blocks_need_complete_designs_and_exact_kernels():
+def test_blocks_need_complete_designs():
     X, Y = autoregressive(40, 0.5, 0), autoregressive(40, 0.5, 1)
-    for name, test in TESTS.items():
+    for test in TESTS.values():
         with pytest.raises(ValueError, match="must be None for this design"):
             test(X, Y, block_length=4, design="l")
-        if name != "mmd":
-            with pytest.raises(ValueError, match=r"random features \(n_components\)"):
-                test(X, Y, block_length=4, n_components=16)
     with pytest.raises(ValueError, match="must be None for method == 'parametric'"):
         ksd_test(X, normal_scores, method="parametric", block_length=4)
     with pytest.raises(ValueError, match="must be None for method == 'asymptotic'"):
         hsic_test(X, Y, method="asymptotic", block_length=4)
+    with pytest.raises(ValueError, match="must be None for method == 'shift'"):
+        hsic_test(X, Y, method="shift", block_length=4, n_components=16)
+    with pytest.raises(ValueError, match=r"must be an integer or None, .* by blocks"):
+        mmd_test([X], [Y], block_length="auto", n_components=16)
     with pytest.raises(ValueError, match="n_samples == 3, must be >= 4"):
         ksd_test(X[:3], normal_scores, block_length="auto")
 
@@ -625,3 +631,81 @@ def test_lagged_copies_find_the_lag_with_p_values_of_single_tests():
         largest = max(largest, n_left * pvalues[s])
         adjusted[s] = min(largest, 1)
     assert_allclose(tests.adjusted_pvalues, [adjusted[s] for s in pvalues])
+
+
+def test_features_of_a_linear_kernel_have_exact_blocks():
+    X, Y = autoregressive(90, 0.5, 0, d=2), autoregressive(70, 0.5, 1, d=2)
+    options = {"kernel": "linear", "block_length": 4, "random_state": 0}
+    exact = mmd_test(X, Y, **options)
+    for x, y in ((X, Y), ([X[:33], X[33:]], [Y])):
+        result = mmd_test(x, y, n_components=8, **options)
+        assert_allclose(result.statistics, exact.statistics, 1e-10)
+        assert result.block_length == exact.block_length
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_groups_of_features_have_consecutive_rows(in_blocks, monkeypatch):
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 13)
+    X = autoregressive(60, 0.5, 0, d=2)
+    kernels = [GaussianKernel(bandwidth=1.0), LinearKernel()]
+    rows = lazy_rows([X[:20], X[20:]]) if in_blocks else X
+    core = gram_of(kernels, rows, n_components=10)
+    exact = core.group_sums(np.array([0, 7, 20, 41, 60]))
+    core.in_order, core.n_examples = True, 60
+    found = core.group_sums(np.array([0, 7, 20, 41, 60]))
+    assert_allclose(found.groups, exact.groups, rtol=1e-9, atol=1e-9)
+    assert_allclose(found.squares, exact.squares, 1e-9)
+    assert_allclose(found.rows.sum(axis=1), exact.rows.sum(axis=1), 1e-9)
+    core.n_examples = 12
+    assert core.group_sums(np.array([0, 30, 60])).rows.shape == (2, 12)
+
+
+def test_shifts_of_blocks_are_those_of_the_gram_matrices(monkeypatch):
+    combine = mock.Mock(wraps=shifts.combine)
+    monkeypatch.setattr(shifts, "combine", combine)
+    monkeypatch.setattr(shifts, "WINDOW", 5)
+    monkeypatch.setattr(shifts, "STRIP", 20)
+    tiles = mock.Mock(wraps=shifts._tiles)
+    monkeypatch.setattr(shifts, "_tiles", tiles)
+    X, y = autoregressive(67, 0.5, 0, d=2), autoregressive(67, 0.5, 1)
+    options = {"kernel": "gaussian", "bandwidth": 1.0, "target_bandwidth": 1.0}
+    result = hsic_test(
+        X, y, block_length=3, n_components=4, n_resamples=9, random_state=0, **options
+    )
+    (cut,), _ = tiles.call_args
+    (values, _, _), _ = combine.call_args
+    index = np.arange(67)
+    sides = ((cut.pair.x, X), (cut.pair.y, y.reshape(67, -1)))
+    [(_, K)], [(_, L)] = (list(s.matrices(rows, index)) for s, rows in sides)
+    first = np.random.default_rng((cut.seed, 0)).integers(4)
+    for r, steps in enumerate(cut.shifts):
+        partner = index.copy()
+        # Windows of five blocks of three rows.
+        for w in range(4):
+            own = index[15 * w : 15 * w + 15]
+            partner[own] = np.roll(own, -3 * steps[(first + w) % 4])
+        both = zip(K, L[:, partner][:, :, partner], strict=True)
+        V = [unbiased(A, B) for A, B in both]
+        found = values[0, r] - values[0, 0] + result.statistics[0]
+        assert_allclose(found, np.mean(V), rtol=1e-9, atol=1e-12)
+
+
+def unbiased(K, L):
+    """Return the U-statistic of Song et al. for two matrices."""
+    n = len(K)
+    K, L = (A - np.diag(np.diag(A)) for A in (K, L))
+    total = np.sum(K * L) + K.sum() * L.sum() / ((n - 1) * (n - 2))
+    total -= 2 * K.sum(axis=0) @ L.sum(axis=0) / (n - 2)
+    return total / (n * (n - 3))
+
+
+def test_features_and_exact_kernels_detect_in_blocks():
+    X = autoregressive(300, 0.5, 0)
+    options = {"block_length": 5, "n_components": 32, "random_state": 0}
+    options |= {"kernel": "gaussian", "n_bandwidths": 2, "n_resamples": 99}
+    y = X + 0.5 * autoregressive(300, 0.5, 1)
+    assert hsic_test(X, y, **options).pvalue == 0.01
+    assert hsic_test([X[:99], X[99:]], [y], **options).pvalue == 0.01
+    assert ksd_test(X + 1, normal_scores, **options).pvalue == 0.01
+    one, two = (hsic_test(X, y, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+    assert one == two

@@ -77,16 +77,16 @@ def is_on_disk(X: Any) -> bool:
     return False
 
 
-def refuse_blocks(X: Any, name: str) -> None:
-    """Refuse data in blocks where the rows must be in memory."""
+def refuse_blocks(X: Any, name: str, why: str = "") -> None:
+    """Refuse data in blocks where the rows must be in memory, and say why."""
     kind = kind_of_blocks(X)
     if kind == "an iterator":
         refuse_iterator(X, name)
     if kind is not None:
         raise ValueError(
-            f"{name} is {kind}, must be an array or a table. Only the scores and tests "
-            "of MMD, HSIC and KSD with `n_components` read data by blocks. If the rows "
-            "fit into memory, pass an array."
+            f"{name} is {kind}, must be an array or a table. {why}Only the scores and "
+            "tests of MMD, HSIC and KSD with `n_components` read data by blocks. If the "
+            "rows fit into memory, pass an array."
         )
 
 

@@ -237,7 +237,7 @@ class HSICEstimator(BaseDiscrepancy):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
             Second variables: numbers, or labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. Rows of weight 0 are ignored, and the bandwidths weight
@@ -301,7 +301,7 @@ class HSICEstimator(BaseDiscrepancy):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
             Second variables.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for complete designs. Only their ratios matter. Rows of
@@ -324,7 +324,7 @@ class HSICEstimator(BaseDiscrepancy):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
             Second variables.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for complete designs. Only their ratios matter. Rows of
@@ -380,7 +380,7 @@ class HSICEstimator(BaseDiscrepancy):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
             Second variables.
         method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
             Null distribution. Complete designs use "permutation" of y, "shift" or
@@ -405,7 +405,8 @@ class HSICEstimator(BaseDiscrepancy):
         block_length : int, "auto" or None, default=None
             Rows of a series: permute whole blocks of this many consecutive rows of y,
             or leave out near pairs of rows for "shift"; see
-            :func:`~skdiscrepancy.hsic_test`. Needs a complete design.
+            :func:`~skdiscrepancy.hsic_test`. Needs a complete design, and
+            "permutation" with `n_components`.
 
         Returns
         -------
@@ -595,7 +596,7 @@ def hsic_score(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
         First variables.
-    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, for complete designs. Only their ratios matter. Rows of

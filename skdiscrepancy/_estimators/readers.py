@@ -278,23 +278,20 @@ def side_by_side(
 
     Variables in memory are returned as they are. The variables may be on disk.
     """
-    kinds = [kind_of_blocks(Z) for Z in variables]
-    if reader.estimator.n_components is not None:
-        kinds = [
-            kind or is_on_disk(Z) for kind, Z in zip(kinds, variables, strict=True)
-        ]
+    disk = reader.estimator.n_components is not None
+    kinds: list[Any] = [
+        kind_of_blocks(Z) or (disk and is_on_disk(Z)) for Z in variables
+    ]
     # The first variable that is in blocks decides where the rows are.
     order = sorted(range(len(kinds)), key=lambda i: not kinds[i])
     if not kinds[first := order[0]]:
         return list(variables)
     reader._refuse_in_memory(names[first], kinds[first])
-    parts, whole = [], variables[first]
+    parts: list[Any] = []
+    whole, how = variables[first], (reader.least, reader._watch)
     for i in order[1:]:
-        both = names[first], names[i]
-        pair = pair_of_rows(
-            whole, variables[i], reader.least, reader._watch, names=both
-        )
-        parts, whole = [*(parts or pair[:1]), pair[1]], pair[0].whole
+        x, y = pair_of_rows(whole, variables[i], *how, names=(names[first], names[i]))
+        parts, whole = [*(parts or [x]), y], x.whole
     views = dict(zip(order, views_of(whole, parts), strict=True))
     return [views[i] for i in range(len(views))]
 

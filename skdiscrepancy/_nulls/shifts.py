@@ -346,7 +346,7 @@ def joint_feature_test(core: FeatureGram, options: Options) -> TestResult:
     .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
        joint independence", Journal of the Royal Statistical Society B 80, 2018.
     """
-    cut = Windows.at_random(core, options, longest=WINDOW - 1)
+    cut = Windows.at_random(core, options, WINDOW - 1)
     with np.errstate(all="ignore"):
         found = core.blocks.sum(core.blocks.task(_product_sums, cut))
         places, stay, sums = (total / core.n for total in found)
@@ -380,9 +380,9 @@ def _product_sums(cut: Windows, given: PieceRows) -> list[np.ndarray]:
             first, *rest = (F[:, :used].reshape(len(F), -1, L) for F in sides)
             rest = [np.concatenate((F, F), axis=2) for F in rest]
             for s in range(L):
-                steps = (np.arange(1, 1 + len(rest)) * s % L).tolist()
-                both = zip(rest, steps, strict=True)
-                shifted = (F[:, :, step : step + L] for F, step in both)
+                shifted = (
+                    F[:, :, i * s % L :][:, :, :L] for i, F in enumerate(rest, 1)
+                )
                 products = reduce(np.multiply, shifted, first)
                 places[k, :, :, s] += ones @ products.sum(axis=2).T
     return totals
@@ -450,22 +450,15 @@ class Windows(NamedTuple):
     block: int = 1
 
     @classmethod
-    def at_random(cls, pair: Any, options: Options, longest: int = WINDOW) -> Windows:
+    def at_random(cls, pair: Any, options: Options, longest: int) -> Windows:
         """Draw the shifts of windows of at most `longest` rows, or blocks."""
-        block, pieces = options.block_length or 1, pair.blocks.pieces()
-        sizes = [piece.n_rows // block for piece in pieces]
-        if max(sizes) < 2:
-            raise ValueError(
-                f"block_length == {block}, must be at most half the number of rows of "
-                "a partition, or of 16384 rows, if rows are read by blocks."
-            )
-        [seed] = draw_seeds(options.generator, 1)
+        [seed], block = draw_seeds(options.generator, 1), options.block_length or 1
+        sizes = [piece.n_rows // block for piece in pair.blocks.pieces()]
         length, n_shifts = _window_length(sizes, longest)
         size = (options.n_resamples + 1, N_GROUPS)
         shifts = options.generator.randint(length, size=size)
         shifts[0] = 0
-        of = "rows" if options.block_length is None else "blocks"
-        warn_if_powerless(n_shifts, "shifts", of)
+        warn_if_powerless(n_shifts, "shifts", "rows" if block == 1 else "blocks")
         return cls(pair, length, seed, shifts, block)
 
     def strips(
@@ -532,7 +525,7 @@ def feature_window_test(
     depends on the number of kernels and features only.
     """
     if length is None:
-        cut = Windows.at_random(pair, options)
+        cut = Windows.at_random(pair, options, WINDOW)
     else:
         cut = Windows(pair, length, None, np.arange(length)[:, np.newaxis])
         warn_if_powerless(pair.n, "shifts")
@@ -560,7 +553,7 @@ def _window_length(sizes: list[int], longest: int) -> tuple[int, float]:
         n_windows = sum(size // length for size in sizes)
         return float(length) ** min(N_GROUPS, n_windows)
 
-    longest = min(longest, max(sizes))
+    longest = max(1, min(longest, max(sizes)))
     lengths = [min(longest, max(1, sum(sizes) // w)) for w in range(1, N_GROUPS + 1)]
     length = max(lengths, key=n_shifts)
     return length, n_shifts(length)

@@ -288,10 +288,11 @@ def conditional_hsic_test(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
         First variables.
-    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.
-    given : array-like of shape (n_samples, n_given) or (n_samples,)
-        The variables Z: numbers, or labels, which become indicator columns.
+    given : {array-like, sparse matrix} of shape (n_samples, n_given) or (n_samples,)
+        The variables Z: numbers, or labels, which become indicator columns. A sparse
+        matrix becomes dense, because the regression has a length scale for each column.
     regressor : regressor or None, default=None
         Regressor of scikit-learn for several targets, which predicts the kernel
         features of X and of y from Z. It is cloned and cross-fitted with five folds.
@@ -335,6 +336,12 @@ def conditional_hsic_test(
         How to read DataFrames X and `given` that do not only hold numbers. "auto" uses
         :class:`~skdiscrepancy.tables.TableEncoder` where it is needed. None refuses
         such tables.
+    n_components : int or None, default=None
+        Number of random features. The product of the kernel on Z with both products of
+        residuals is then estimated without bias from n_components / 2 random
+        frequencies, and the test takes linear time. The components of the kernels on X
+        and y, and the regressions on Z, do not change: all rows are in memory, and
+        above 1000 rows they already take linear time. None uses exact kernels.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -391,7 +398,7 @@ def conditional_hsic_test(
     estimator = HSICEstimator(**params)
     settings = estimator._check_params()
     for data, name in ((X, "X"), (y, "y"), (given, "given")):
-        refuse_blocks(data, name)
+        refuse_blocks(data, name, "The regressions on `given` need all rows. ")
     table = as_table(X)
     estimator._fit(table, y, settings)
     samples = estimator._validate_fitted(table, y, settings)

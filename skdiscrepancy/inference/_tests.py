@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -193,7 +194,7 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
         First variables.
-    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.
     method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.HSICEstimator.test`.
@@ -218,7 +219,7 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
         many consecutive rows of y, and leaves out pairs of rows that are near in time.
         "auto" chooses the length from the data by the rule of [2]_. None treats rows as
         independent, and warns if those of X and of y clearly are not. 1 does not warn.
-        Needs a complete design and ``n_components=None``. See :ref:`series`.
+        Needs a complete design. See :ref:`series`.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -308,7 +309,7 @@ def ksd_test(
         consecutive rows one random sign, and leaves out pairs of rows that are near in
         time. "auto" chooses the length from the data by the rule of [2]_. None treats
         rows as independent, and warns if they clearly are not. 1 does not warn. Needs
-        "wild", a complete design and ``n_components=None``. See :ref:`series`.
+        "wild" and a complete design. See :ref:`series`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, for complete designs and ``method="wild"``. The null
         hypothesis is that the weighted rows have the distribution of the model: the
@@ -642,9 +643,7 @@ def check_joint_kernels(kernels: list[Any]) -> None:
             )
 
 
-def read_variable(
-    Z: Any, name: str, values: dict[str, Any]
-) -> tuple[np.ndarray, list[Any]]:
+def read_variable(Z: Any, name: str, values: dict[str, Any]) -> tuple[Any, list[Any]]:
     """Return the rows of one variable, and its kernels with numbers as bandwidths.
 
     Labels are strings, booleans, and integers with at most 20 distinct values. They
@@ -653,27 +652,24 @@ def read_variable(
     """
     encoder, kernels = values["encoder"], values["kernel"]
     all_labels = all(isinstance(kernel, IndicatorKernel) for kernel in kernels)
+    rows, labels = Z, False
     if isinstance(Z, LazyRows):
-        [first, *_] = own = lazy_target_kernels(Z, kernels)
-        if all_labels or isinstance(first, IndicatorKernel):
-            return Z, kernels[:1] if all_labels else own
-        rows = Z
+        labels = isinstance(lazy_target_kernels(Z, kernels)[0], IndicatorKernel)
     elif issparse(Z):
         rows = Reader(kernels).rows(Z, name)
     else:
         check_column_encoder(encoder, Z, name, kinds=("number", "category"))
         rows = Reader(kernels, encoder=encoder).target(Z, labels=all_labels)
         rows = as_labels(as_array(rows, name), name)
-        if all_labels:
-            return rows, kernels[:1]
-        if are_labels(rows):
+        labels = all_labels or are_labels(rows)
+        if labels and not all_labels:
             remedy = "Pass a DataFrame, or one variable for each column."
             refuse_numbers_among_labels(rows, name, remedy)
             refuse_different_labels(rows, name)
-            return rows, [IndicatorKernel()]
-        rows = as_numbers(rows, name)
-        if not np.all(np.isfinite(rows)):
+        elif not labels and not np.all(np.isfinite(rows := as_numbers(rows, name))):
             raise ValueError(f"{name} contains infinity, must hold finite numbers.")
+    if all_labels or labels:
+        return rows, kernels[:1] if all_labels else [IndicatorKernel()]
     warn_if_indefinite(kernels, rows.shape[1])
     # As many bandwidths for every variable.
     found, n_bandwidths = [], values["n_bandwidths"]
@@ -744,14 +740,18 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
 
     Parameters
     ----------
-    *variables : array-like of shape (n_samples,) or (n_samples, n_columns)
+    *variables : {array-like, sparse matrix} of shape (n_samples,) or \
+            (n_samples, n_columns)
         Two or more variables with the same rows: numbers, labels of any type, or
         DataFrames. Each variable may have several columns. The columns of one variable
-        may depend on each other.
+        may depend on each other. With `n_components`, a variable may be read by blocks:
+        a list of blocks, a function that returns an iterator of blocks, a dask
+        collection or a memory map.
     method : {"auto", "permutation", "shift"}, default="auto"
         Null distribution. "permutation", the default, puts the rows into random order
         first. "shift" keeps the order of the rows, for stationary time series, and has
-        at most one resample less than there are rows.
+        at most one resample less than there are rows. It needs
+        ``n_components=None``.
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
         Kernels on all variables that hold numbers, as in :func:`hsic_test`. Labels
         (strings, booleans, and integers with at most 20 distinct values of which some
@@ -781,6 +781,14 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
         "auto" encodes a variable that is a DataFrame with missing values, or with
         labels beside numbers, by :class:`~skdiscrepancy.tables.TableEncoder`. None
         refuses such a variable.
+    n_components : int or None, default=None
+        Number of random features for each kernel. The product of the kernels on all
+        variables is estimated without bias from n_components / 2 random frequencies on
+        each variable. Time is then linear in the number of rows, and the memory for
+        rows that are read by blocks does not grow with their number. "permutation"
+        draws cyclic shifts in windows of at most 31 rows in random order. Data in
+        blocks stay in their partition of dask, or among 16384 consecutive rows. These
+        rows must be exchangeable. None uses exact kernels.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -864,14 +872,15 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     if n_components is None:
         return joint_shift_test(read, options)
     rows, kernels = map(list, zip(*read, strict=True))
+    seeds = draw_seeds(options.generator, 1 + len(rows))
     if not isinstance(rows[0], LazyRows) and options.block_length is None:
         order = options.generator.permutation(n)
         rows = [own[order] for own in rows]
-    seeds = draw_seeds(options.generator, 1 + len(rows))
-    both = zip(kernels, seeds[1:], rows, strict=True)
-    maps = [FeatureMaps(own, n_components, seed, Z) for own, seed, Z in both]
+    sides = zip(kernels, repeat(n_components), seeds[1:], rows, strict=False)
+    maps = [FeatureMaps(*side) for side in sides]
     members = [tuple(k % len(own) for own in kernels) for k in range(n_kernels)]
-    products = ProductMaps(maps, members, seeds[0])
-    return joint_feature_test(
-        FeatureGram(products, paired_blocks(*rows, run=run)), options
+    products, blocks = (
+        ProductMaps(maps, members, seeds[0]),
+        paired_blocks(*rows, run=run),
     )
+    return joint_feature_test(FeatureGram(products, blocks), options)
