@@ -685,9 +685,11 @@ class DaskRows(LazyRows):
         Two-dimensional array, or DataFrame of numbers.
     name : str
         Name of the sample, for error messages.
+    paired : bool, default=False
+        Whether another sample must have the same partitions.
     """
 
-    def __init__(self, source: Any, name: str):
+    def __init__(self, source: Any, name: str, *, paired: bool = False):
         sizes: Any
         if unique_names(source, name):
             types = list(source.dtypes)
@@ -703,7 +705,9 @@ class DaskRows(LazyRows):
             source = source.rechunk({1: -1})
             header, sizes = np.empty((0, source.shape[1])), source.chunks[0]
         self.name, self.kinds = name, kinds_of(types)
-        self.parts = list(np.ravel(source.to_delayed()))
+        # Of a file, dask may read several partitions of few columns as one.
+        optimize = not (paired and names_of(header))
+        self.parts = list(np.ravel(source.to_delayed(optimize_graph=optimize)))
         # Partitions of unknown sizes are counted, in one pass over the data.
         if np.isnan(sizes).any():
             found = self._survey()
@@ -768,7 +772,7 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
             f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
         )
     if kind in ("a dask array", "a dask DataFrame"):
-        return DaskRows(X, name)
+        return DaskRows(X, name, paired=columns)
     if kind is None:
         # Integers on disk would become floats in memory.
         if not ((isinstance(X, np.ndarray) and X.ndim == 2) or is_table(X)):
