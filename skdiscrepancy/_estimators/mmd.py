@@ -57,6 +57,7 @@ from skdiscrepancy._statistics.second_order import (
     Reference,
     complete,
     design_noise,
+    over_design,
     paired_size,
     row_contributions,
     warn_unused,
@@ -100,7 +101,10 @@ def _score_batch(
     """Score one batch, which is some rows of the reference if `held_out`."""
     rows, seed = batch
     core = reference.core_of_held_out(rows) if held_out else reference.core(rows)
-    return estimator._result(reference.statistics(core, seed)).value
+    scales = estimator.normalize
+    return estimator._result(
+        over_design(core, reference.design, seed, scales=scales)
+    ).value
 
 
 def divide(
@@ -271,12 +275,6 @@ def effect_of(
     return DiscrepancyResult(
         float(value), values, scales, [kernel], "MMD", uncertainty=uncertainty
     )
-
-
-def _some_rows(Z: Any) -> Any:
-    """Return a copy of all rows of a small sample, and of some of a large sample."""
-    most = max(ALL_ROWS, int(np.ceil(FRACTION * len(Z))))
-    return Z[noise_rows(len(Z), most=most)]
 
 
 def samples_test(
@@ -531,7 +529,9 @@ class MMDEstimator(BaseDiscrepancy):
         rows = reader.rows(X, reset=True)
         self._learn([rows], settings, X, weights)
         if not self._is_paired(settings.design):
-            self._reference: Any = self._known_reference().with_sums()
+            self._reference: Any = self._known_reference().with_sums(
+                scales=self.normalize
+            )
         return self
 
     @explains_keywords
@@ -723,7 +723,10 @@ class MMDEstimator(BaseDiscrepancy):
         if kernel is None or min(sizes) < LEAST_ROWS:
             return result
         # Copies, because users may change their data before they ask for the effect.
-        some = [_some_rows(Z) for Z in samples]
+        most = [max(ALL_ROWS, int(np.ceil(FRACTION * n))) for n in sizes]
+        some = [
+            Z[noise_rows(len(Z), most=n)] for Z, n in zip(samples, most, strict=True)
+        ]
         later = partial(effect_of, kernel, some, Run(self.n_jobs))
         return replace(result, _effect=later)
 
@@ -807,11 +810,10 @@ class MMDEstimator(BaseDiscrepancy):
         self, Y: np.ndarray, settings: Settings, weights: np.ndarray | None = None
     ) -> DiscrepancyResult:
         """Compare validated rows with the reference sample."""
+        core, design = self._known_reference().core(Y, weights), settings.design
         scales = self.normalize or settings.errors
-        reference = self._known_reference()._replace(scales=scales)
-        core = reference.core(Y, weights)
-        statistics = reference.statistics(core, self.random_state)
-        noise = partial(design_noise, core, settings.design)
+        statistics = over_design(core, design, self.random_state, scales=scales)
+        noise = partial(design_noise, core, design)
         return self._result(statistics, settings, noise)
 
     def _known_reference(self) -> Reference:
@@ -828,7 +830,6 @@ class MMDEstimator(BaseDiscrepancy):
             self._gram_options(),
             design,
             self._is_paired(design),
-            self.normalize,
         )
         kept = self._reference
         if kept is None or not kept.is_like(found):

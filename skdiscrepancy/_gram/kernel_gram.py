@@ -8,13 +8,12 @@ values, so it is evaluated like any other kernel.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from math import sqrt
 from numbers import Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
@@ -29,7 +28,7 @@ from skdiscrepancy._data.distances import (
     block_distances,
     cross_products,
 )
-from skdiscrepancy._gram.feature_maps import FeatureMaps, have_features
+from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, rows_of_both
@@ -145,22 +144,17 @@ PAIRS_AT_ONCE = 32
 MANY_COLUMNS, LARGE_TILE = 512, 1024
 
 
-class Reading(ABC):
+class Reading:
     """How some kernels read the rows of a sample.
 
-    Shared values, such as the distances of a tile, are computed once for all kernels.
+    `tile` and `pairs` return what `evaluate` needs: a function that writes the values
+    of a kernel. Shared values, such as the distances of a tile, are computed once for
+    all kernels.
     """
 
-    dtype: np.dtype
-    n_features: int
-
-    @abstractmethod
-    def tile(self, rows: Index, cols: Index) -> Any:
-        """Return a function that writes the values of a kernel on rows x cols."""
-
-    @abstractmethod
-    def pairs(self, rows: np.ndarray, cols: np.ndarray) -> Any:
-        """Return a function that writes the values for the pairs (rows[t], cols[t])."""
+    def __init__(self, rows: Any, p: Any = None):
+        self.rows, self.p, self.dtype = rows, p, rows.dtype
+        self.n_features = getattr(rows, "row_size", 1)
 
     def evaluate(self, write: Any, members: Members, outs: Any) -> Values:
         """Yield (k, values of kernel k) of the result of `tile` or `pairs`."""
@@ -171,12 +165,6 @@ class Reading(ABC):
 
 class DistanceReading(Reading):
     """Radial kernels: functions of a distance of order `p`, or in the metric `p`."""
-
-    def __init__(self, rows: Rows, p: Any):
-        self.rows = rows.check_range() if p == 2 else rows
-        self.p = p
-        self.dtype = rows.dtype
-        self.n_features = rows.row_size
 
     def tile(self, rows: Index, cols: Index) -> Distances:
         """Return the distances of a tile."""
@@ -205,15 +193,9 @@ class DistanceReading(Reading):
 class LabelReading(Reading):
     """Label kernels, which compare labels for equality."""
 
-    n_features = 1
-
-    def __init__(self, labels: Codes):
-        self.labels = labels
-        self.dtype = labels.dtype
-
     def tile(self, rows: Index, cols: Index) -> Any:
         """Return a function for the values of label kernels."""
-        write = partial(self.labels.compare, rows, cols)
+        write = partial(self.rows.compare, rows, cols)
         return lambda kernel, out: write(out, balanced=kernel.balanced)
 
     pairs = tile
@@ -221,11 +203,6 @@ class LabelReading(Reading):
 
 class FunctionReading(Reading):
     """Kernels that are functions of two blocks of rows, like scikit-learn kernels."""
-
-    def __init__(self, rows: Rows):
-        self.rows = rows
-        self.dtype = rows.dtype
-        self.n_features = rows.row_size
 
     def tile(self, rows: Index, cols: Index) -> Any:
         """Return a function for the tiles of functions."""
@@ -278,7 +255,7 @@ class KernelGram(Gram):
     def __init__(
         self,
         kernels: list[KernelLike],
-        readings: dict[Hashable, Reading],
+        readings: dict[Hashable, Any],
         sizes: tuple[int, ...],
         run: Run = QUIET,
     ):
@@ -302,23 +279,17 @@ class KernelGram(Gram):
         rates = [decay_rate(kernel, self.dtype) for kernel in kernels]
         self.known = {k: ("decay", r) for k, r in enumerate(rates) if r is not None}
 
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return have_features(self.kernels, self.n_features)
-
     @property
     def function_rows(self) -> Rows | None:
         """The rows as functions of blocks read them, None if there are no functions."""
         reading = self.readings.get(FunctionReading)
-        return reading.rows if isinstance(reading, FunctionReading) else None
+        return None if reading is None else reading.rows
 
     @property
     def labels(self) -> Codes | None:
-        """The labels of the rows if all kernels are label kernels, else None."""
-        [reading, *others] = [self.readings[key] for key in self.groups]
-        return (
-            reading.labels if isinstance(reading, LabelReading) and not others else None
-        )
+        """Labels, if all kernels compare labels."""
+        only_labels = set(self.groups) == {LabelReading}
+        return self.readings[LabelReading].rows if only_labels else None
 
     def kernels_with_features(self) -> list[int]:
         """Return the kernels that have explicit features."""
@@ -645,7 +616,7 @@ def gram(
             kept = None
         maps = kept.maps if kept else FeatureMaps(kernels, n_components, seed, *samples)
         return FeatureGram(maps, blocks_of(*samples, run=run), weights, kept=kept)
-    readings: dict[Hashable, Reading] = {}
+    readings: dict[Hashable, Any] = {}
     centred: Rows | None = None
     for key in dict.fromkeys(map(reading_key, kernels)):
         if key is LabelReading:
@@ -656,25 +627,13 @@ def gram(
             readings[key] = FunctionReading(Rows(*samples, centred=False))
         elif isinstance(key, Real):
             centred = centred or Rows(*samples, reference=reference)
-            readings[key] = DistanceReading(centred, float(key))
+            rows = centred.check_range() if key == 2 else centred
+            readings[key] = DistanceReading(rows, float(key))
         else:
             readings[key] = DistanceReading(Rows(*samples, centred=False), key)
     found = MixedGram(kernels, readings, tuple(map(len, samples)), run)
     found.weights, found.kept = weights, kept
     return found
-
-
-class SteinProducts(NamedTuple):
-    """Distances and products of gradients, which all kernels share."""
-
-    distance: Distances
-    inner: np.ndarray
-    cross: np.ndarray
-
-    @property
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Squared distances and both products."""
-        return self.distance.read(squared=True), self.inner, self.cross
 
 
 class SteinGram(Gram):
@@ -715,10 +674,6 @@ class SteinGram(Gram):
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
         self.rates = {k: rate for k, rate in rates.items() if rate is not None}
 
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return have_features(self.kernels, self.rows.n_features)
-
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the tiles of the Stein kernel."""
         [(members, _, evaluate)] = self.shared(rows, cols)
@@ -726,18 +681,14 @@ class SteinGram(Gram):
 
     def shared(self, rows: Index, cols: Index) -> Iterator[Shared]:
         """Yield all kernels, with distances and products of gradients."""
-        products = self._products(rows, cols)
-        members = dict(enumerate(self.kernels))
-        yield members, products.arrays, partial(self._values, products)
-
-    def _products(self, rows: Index, cols: Index) -> SteinProducts:
-        """Return the products of a tile that all kernels share."""
         A, B = self.rows.take(rows), self.rows.take(cols)
         S, T = self.gradients.take(rows), self.gradients.take(cols)
         distance = block_distances(A, B, 2)
-        cross = cross_products(A, B, S, T, distance.read(squared=True))
+        squared, inner = distance.read(squared=True), S @ T.T
+        cross = cross_products(A, B, S, T, squared)
         cross += self.rows.n_features
-        return SteinProducts(distance, S @ T.T, cross)
+        values = partial(self._values, distance, inner, cross)
+        yield dict(enumerate(self.kernels)), (squared, inner, cross), values
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the Stein kernel of pairs."""
@@ -746,17 +697,17 @@ class SteinGram(Gram):
         inner = np.einsum("ij,ij->i", S, T)
         cross = np.einsum("ij,ij->i", S - T, A - B)
         cross += self.rows.n_features
-        products = SteinProducts(aligned_distances(A, B, 2), inner, cross)
+        distance, members = aligned_distances(A, B, 2), dict(enumerate(self.kernels))
         values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
-        for _ in self._values(products, dict(enumerate(self.kernels)), values):
+        for _ in self._values(distance, inner, cross, members, values):
             pass
         return values
 
     def _values(
-        self, products: SteinProducts, members: dict[int, Any], outs: Any
+        self, distance: Distances, inner: Any, cross: Any, members: Members, outs: Any
     ) -> Values:
-        """Yield the values of some kernels."""
-        squared, inner, cross = products.arrays
+        """Yield the values of some kernels, from products that all kernels share."""
+        squared = distance.read(squared=True)
         gaussian = [k for k in members if k in self.rates]
         of_ks: Any = [[of[k] for k in gaussian] for of in (self.rates, outs)]
         for i in decay_values(squared, *of_ks):
@@ -765,8 +716,8 @@ class SteinGram(Gram):
             yield k, outs[k]
         for k, kernel in members.items():
             if k not in self.rates:
-                distance = products.distance.read(squared=kernel.on_squared)
-                kernel.evaluate_stein(distance, inner, cross, outs[k])
+                of_kernel = distance.read(squared=kernel.on_squared)
+                kernel.evaluate_stein(of_kernel, inner, cross, outs[k])
                 yield k, outs[k]
 
 

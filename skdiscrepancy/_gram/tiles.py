@@ -33,7 +33,6 @@ from skdiscrepancy._gram.row_sums import (
 from skdiscrepancy._gram.run import (
     QUIET,
     Run,
-    Task,
     Work,
     end_if_stopped,
     run_all,
@@ -177,10 +176,6 @@ class Gram:
             values[:, part] = np.diagonal(tile, axis1=1, axis2=2)
         return values
 
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return False
-
     def stack(self, rows: Index, cols: Index) -> np.ndarray:
         """Return the values of all kernels on rows x cols."""
         shape = (self.n_kernels, length(rows), length(cols))
@@ -261,6 +256,10 @@ class Gram:
         region = square(0, self.n, diagonal=False)
         return self.walk([region], self.stacked_weights)[0][0]
 
+    def from_means(self, *, unbiased: bool) -> Any:
+        """Return values, sizes and errors that need no sums of rows, if there are."""
+        return None
+
     def row_sums(self, diagonal: bool) -> list[RowSums]:
         """Return the row sums of all samples. Those within the first may be kept."""
         measures, sizes = self.measures, self.sizes or (self.n,)
@@ -303,17 +302,19 @@ class Gram:
 
         Partial sums are added in a fixed order, whatever the number of threads is.
         """
-        work = _Walk(self, weights, moments)
+        K = self.n_kernels
         results: list[Any] = [None] * len(regions)
-        totals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        tasks = list(_tasks(regions, work.tile))
+        if weights is not None:
+            weights = weights.astype(self.dtype, copy=False)
+        tile = self._tile_side()
+        tasks = list(_tasks(regions, tile))
         n_pairs = sum(map(_n_pairs, chain.from_iterable(tasks)))
         # Incomplete designs have other regions, or more of them.
         complete = len(regions) <= 3 and any(region.symmetric for region in regions)
         self._warn_if_long(n_pairs, complete=complete)
         answers = run_all(
             tasks,
-            work,
+            Work(_sum_pieces, self, weights, tile, moments),
             self.run,
             total=n_pairs,
             size=lambda answers: sum(_n_pairs(piece) for piece, _ in answers),
@@ -322,20 +323,33 @@ class Gram:
         )
         with closing(answers):
             for piece, sums in chain.from_iterable(answers):
-                if piece.whole:
-                    results[piece.number] = sums
-                else:
-                    _add_piece(totals, piece, *sums)
-        for number, sums in totals.items():
-            results[number] = work.finish(regions[number], sums)
-        return results
+                number, (top, bottom, left, right, *_) = piece.number, piece.region
+                if (piece.rows, piece.cols) == (slice(top, bottom), slice(left, right)):
+                    results[number] = sums
+                    continue
+                if results[number] is None:
+                    rows = cols = np.zeros((K, bottom - top))
+                    # Both halves of a symmetric region are rows.
+                    if not piece.region.symmetric:
+                        cols = np.zeros((K, right - left))
+                    results[number] = rows, cols
+                for total, part, first in zip(
+                    results[number], sums, piece.starts, strict=True
+                ):
+                    _add(total, part, first)
+        if not moments:
+            return results
+        both = zip(results, regions, strict=True)
+        return [
+            Moments.of_row_sums(sums[0], region.row_length) for sums, region in both
+        ]
 
     def moments(self, design: Design, random_state: RandomStateLike = None) -> Moments:
         """Return the moments of the row means over a design on the rows."""
         regions = design.regions(self.n)
         if regions is not None:
             return reduce(Moments.merge, self.walk(regions, moments=True))
-        parts = self.reduce_pairs(design, _pair_moments, random_state=random_state)
+        parts = self.reduce_pairs(design, Gram.pair_moments, random_state=random_state)
         return reduce(Moments.merge, parts)
 
     def reduce_pairs(
@@ -507,8 +521,8 @@ class Gram:
         faster = [run.faster]
         if not run.faster:
             faster = ["fewer pairs (design='x' or design='b')"]
-            if complete and self.has_features():
-                faster.insert(0, "random features (n_components=256)")
+            if complete:
+                faster.insert(0, "random features (n_components=256, for most kernels)")
             if n_kernels > 1:
                 faster.append("fewer kernels (n_bandwidths, kernel)")
         kernels = "1 kernel" if n_kernels == 1 else f"{n_kernels} kernels"
@@ -550,10 +564,6 @@ class WrappedGram(Gram):
         self.n_features, self.dtype = inner.n_features, inner.dtype
         self.run = inner.run
 
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return self.inner.has_features()
-
 
 class PairedGram(WrappedGram):
     """The one-sample second-order core of MMD, on samples (Z_i, Z_{i+n})."""
@@ -564,10 +574,6 @@ class PairedGram(WrappedGram):
         super().__init__(inner)
         self.n = inner.n // 2
         self.n_features = 4 * inner.n_features
-
-    def has_features(self) -> bool:
-        """Second-order statistics have no random features."""
-        return False
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the tiles of the core."""
@@ -739,10 +745,6 @@ class ProductGram(Gram):
         # The least precise type in which the values were computed.
         self.dtype = min((x.dtype, y.dtype), key=lambda dtype: dtype.itemsize)
 
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return self.x.has_features() and self.y.has_features()
-
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the tiles of all products."""
         others = self.factor * self.y.stack(rows, cols)
@@ -868,7 +870,7 @@ def memory_of_machine() -> float:
 
 
 class _Piece(NamedTuple):
-    """The part of a numbered region that one task works on."""
+    """Some rows and columns of the region with a number."""
 
     number: int
     region: Region
@@ -877,20 +879,26 @@ class _Piece(NamedTuple):
 
     @property
     def on_diagonal(self) -> bool:
+        """Whether the piece is symmetric, so that half of it is enough."""
         return self.region.symmetric and self.rows == self.cols
 
     @property
-    def whole(self) -> bool:
-        r = self.region
-        return self.rows == slice(r.row_start, r.row_stop) and self.cols == slice(
-            r.col_start, r.col_stop
-        )
+    def starts(self) -> tuple[int, int]:
+        """First row and column, counted from the first of the region."""
+        region = self.region
+        return self.rows.start - region.row_start, self.cols.start - region.col_start
 
 
 def _n_pairs(piece: _Piece) -> float:
     """Return the number of pairs of a piece."""
     area = length(piece.rows) * length(piece.cols)
     return area / (2 if piece.on_diagonal else 1)
+
+
+def _add(total: np.ndarray, part: np.ndarray | None, start: int) -> None:
+    """Add sums of some rows to the sums of all rows."""
+    if part is not None:
+        total[:, start : start + part.shape[1]] += part
 
 
 def _tasks(regions: list[Region], tile: int) -> Iterator[list[_Piece]]:
@@ -928,42 +936,20 @@ def _cells(
             )
 
 
-class _Walk(Task):
-    """The sums of the pieces of regions, over the tiles of a Gram."""
-
-    def __init__(self, gram: Gram, weights: np.ndarray | None, moments: bool):
-        self.gram, self.moments, self.tile = gram, moments, gram._tile_side()
-        self.weights = weights
-        if weights is not None:
-            self.weights = weights.astype(gram.dtype, copy=False)
-
-    def __call__(self, pieces: list[_Piece]) -> list[tuple[_Piece, Any]]:
-        """Return the sums of each piece, finished if it is a whole region."""
-        answers = []
-        for piece in pieces:
-            sums: Any = self._sums(piece)
-            sums = self.finish(piece.region, sums) if piece.whole else sums
-            answers.append((piece, sums))
-        return answers
-
-    def finish(self, region: Region, sums: Any) -> Any:
-        """Return the sums of a whole region, or the moments of its rows."""
-        if not self.moments:
-            return sums
-        return Moments.of_row_sums(sums[0], region.row_length)
-
-    def _sums(self, piece: _Piece) -> tuple[np.ndarray, np.ndarray | None]:
-        """Add up the tiles of a piece; on the diagonal, the tiles of one half."""
-        (_, region, all_rows, all_cols), w = piece, self.weights
+def _sum_pieces(
+    gram: Gram, w: np.ndarray | None, side: int, moments: bool, pieces: list[_Piece]
+) -> list[tuple[_Piece, Any]]:
+    """Return the sums of the rows and columns of pieces, tile by tile."""
+    answers = []
+    for piece in pieces:
+        _, region, all_rows, all_cols = piece
         # Columns of a symmetric region are rows of its other half. The moments of the
         # rows of a rectangle do not need its columns.
-        want_cols = region.symmetric or not self.moments
-        row_sums = np.zeros((self.gram.n_kernels, length(all_rows)))
-        col_sums = row_sums
+        want_cols = region.symmetric or not moments
+        row_sums = col_sums = np.zeros((gram.n_kernels, length(all_rows)))
         if not piece.on_diagonal:
-            col_sums = np.zeros((self.gram.n_kernels, length(all_cols)))
-        cells = _cells(all_rows, all_cols, self.tile, half=piece.on_diagonal)
-        for rows, cols in cells:
+            col_sums = np.zeros((gram.n_kernels, length(all_cols)))
+        for rows, cols in _cells(all_rows, all_cols, side, half=piece.on_diagonal):
             end_if_stopped()
             diagonal = region.symmetric and rows == cols
             tile = Tile(
@@ -973,41 +959,12 @@ class _Walk(Task):
                 drop_diagonal=diagonal and not region.diagonal,
                 want_cols=want_cols and not diagonal,
             )
-            row_part, col_part = self.gram.tile_sums(tile)
-            at = rows.start - all_rows.start
-            row_sums[:, at : at + row_part.shape[1]] += row_part
-            if col_part is not None:
-                at = cols.start - all_cols.start
-                col_sums[:, at : at + col_part.shape[1]] += col_part
-        return row_sums, None if piece.on_diagonal or not want_cols else col_sums
-
-
-def _add_piece(
-    totals: dict[int, tuple[np.ndarray, np.ndarray]],
-    piece: _Piece,
-    row_sums: np.ndarray,
-    col_sums: np.ndarray | None,
-) -> None:
-    """Add the sums of a piece to the sums of its region."""
-    region = piece.region
-    if piece.number not in totals:
-        rows = np.zeros((len(row_sums), region.row_stop - region.row_start))
-        cols = rows
-        # Both halves of a symmetric region are rows.
-        if not region.symmetric:
-            cols = np.zeros((len(row_sums), region.col_stop - region.col_start))
-        totals[piece.number] = rows, cols
-    rows, cols = totals[piece.number]
-    at = piece.rows.start - region.row_start
-    rows[:, at : at + row_sums.shape[1]] += row_sums
-    if col_sums is not None:
-        at = piece.cols.start - region.col_start
-        cols[:, at : at + col_sums.shape[1]] += col_sums
-
-
-def _pair_moments(gram: Gram, pairs: Pairs) -> Moments:
-    # A method that is bound would not say how large its object is.
-    return gram.pair_moments(pairs)
+            row_part, col_part = gram.tile_sums(tile)
+            _add(row_sums, row_part, rows.start - all_rows.start)
+            _add(col_sums, col_part, cols.start - all_cols.start)
+        without = piece.on_diagonal or not want_cols
+        answers.append((piece, (row_sums, None if without else col_sums)))
+    return answers
 
 
 def _blocks(bounds: np.ndarray) -> list[slice]:

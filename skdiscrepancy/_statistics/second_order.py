@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
-from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
 from skdiscrepancy._gram.row_sums import Fold, Measure, Moments, RowSums
 from skdiscrepancy._gram.tiles import Gram
@@ -149,7 +148,8 @@ def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
     nu = len(shares) / sum(shares)
     values, variances, sizes = np.zeros((3, K))
     dtypes, errors = [gram.dtype] * K, None
-    if scales or not isinstance(gram, FeatureGram):
+    known = gram.from_means(unbiased=unbiased)
+    if scales or known is None:
         step = partial(_moments, measures, unbiased)
         how = Fold(step, _merge, diagonal=not unbiased, shifted=True)
         for some, dtype, found in gram.fold(how):
@@ -160,8 +160,8 @@ def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
             for k in some:
                 dtypes[k] = dtype
     sigma = 2 * np.sqrt(nu * np.maximum(variances, 0)) if scales else np.ones(K)
-    if isinstance(gram, FeatureGram):
-        values, sizes, errors = gram.from_means(unbiased=unbiased)
+    if known is not None:
+        values, sizes, errors = known
     elif len(measures) == 1:
         sizes = gram.magnitudes().mean(axis=1)
     return Statistics(values, sigma, nu, sizes, dtypes, errors)
@@ -595,8 +595,6 @@ class Reference(NamedTuple):
         Pairs of rows that enter the statistics.
     paired : bool
         Whether the core on pairs (X_i, Y_i) is used, which has no weights.
-    scales : bool
-        Whether the scales are needed, which take a second pass over features.
     sums : object or None
         Sums within the sample, if they are kept.
     """
@@ -607,7 +605,6 @@ class Reference(NamedTuple):
     options: dict[str, Any]
     design: Design
     paired: bool
-    scales: bool
     sums: Any = None
 
     def is_like(self, other: Reference) -> bool:
@@ -617,7 +614,7 @@ class Reference(NamedTuple):
         ]
         return all(map(is_, self[:3], other[:3])) and features[0] == features[1]
 
-    def with_sums(self) -> Reference:
+    def with_sums(self, *, scales: bool) -> Reference:
         """Compute the sums within the sample, unless they depend on other rows too."""
         X, weights = as_rows(self.rows), [self.weights]
         try:
@@ -628,7 +625,7 @@ class Reference(NamedTuple):
             return self
         # Results that are not finite are refused in a score.
         with np.errstate(all="ignore"):
-            return self._replace(sums=own.keep(X, scales=self.scales))
+            return self._replace(sums=own.keep(X, scales=scales))
 
     def core(
         self,
@@ -668,7 +665,3 @@ class Reference(NamedTuple):
         of_others = None if self.weights is None else self.weights[some]
         left = self._replace(rows=self.rows[some], weights=of_others, sums=None)
         return left.core(X[rows], weights)
-
-    def statistics(self, core: Gram, random_state: RandomStateLike) -> Statistics:
-        """Compute the statistics of the reference sample and another one."""
-        return over_design(core, self.design, random_state, scales=self.scales)
