@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
-from itertools import chain, count, pairwise, repeat
+from itertools import chain, count, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,10 @@ from skdiscrepancy._data.arrays import (
     are_integers,
     are_labels,
     check_columns,
+    kind_of_blocks,
     refuse_masked,
 )
-from skdiscrepancy._data.blocks import LazyRows
+from skdiscrepancy._data.blocks import LazyRows, open_rows, sample_size
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_number,
@@ -33,17 +33,18 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._data.frames import (
+    CODED,
     WORDS,
     Column,
+    Summary,
     column_error,
     is_table,
+    merge_summaries,
     needs_encoding,
     read_columns,
     series_of,
 )
 
-# Kinds whose values have codes.
-CODED = ("ordered", "category")
 # Largest number of values of an encoding that has many categories: 16 GiB.
 MOST_NUMBERS = 2**31
 # Categories for each known row of an identifier, at least. A column that is drawn from
@@ -121,6 +122,9 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     >>> encoder.transform(table)[:, 1].tolist()
     [0.0, 0.0, 1.0]
     """
+
+    # Kind of the type that the encoding stands for, as in numpy.
+    _output_kind = "f"
 
     def __init__(self, *, max_categories: int | None = 30) -> None:
         self.max_categories = max_categories
@@ -203,28 +207,19 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         """Learn from the rows of several tables with the same columns."""
         if self.max_categories is not None:
             check_number(self.max_categories, "max_categories", integer=True, least=1)
-        parts: list[list[Column]] = []
-        found: list[Column | None] = []
-        for table, name in zip(tables, names, strict=True):
-            parts.append(self._read(table, name, found or None, reset=not parts))
-            pairs = zip(found or repeat(None), parts[-1], strict=False)
-            found = [_common_form(*pair, name) for pair in pairs]
-        # Of columns of missing values, the types are known.
-        kinds = list(WORDS)
-        forms = [
-            form or _without_rows(max(columns, key=lambda one: kinds.index(one.kind)))
-            for form, *columns in zip(found, *parts, strict=True)
+        tables = [
+            open_rows(table, name, summarize=True) if kind_of_blocks(table) else table
+            for table, name in zip(tables, names, strict=True)
         ]
-        # What an earlier table holds can depend on a later one.
-        for i, (table, name) in enumerate(zip(tables, names, strict=True)):
-            both = zip(forms, parts[i], strict=True)
-            if any(f.kind in CODED and c.kind not in CODED for f, c in both):
-                parts[i] = self._read(table, name, forms, reset=False)
+        found = self._summarize(tables, names)
+        if any(column.is_mixed for column in found):
+            # What one table holds can depend on another one.
+            found = self._summarize(tables, names, [column.form for column in found])
         self._blocks: list[_NumberBlock | _CategoryBlock] = [
-            _CategoryBlock.learn(form, columns, self.max_categories)
-            if form.kind == "category"
-            else _NumberBlock.learn(form, columns, names)
-            for form, *columns in zip(forms, *parts, strict=True)
+            _CategoryBlock.learn(column, self.max_categories)
+            if column.form.kind == "category"
+            else _NumberBlock.learn(column)
+            for column in found
         ]
         if useless := [block.form.name for block in self._blocks if block.useless]:
             warn_user(
@@ -233,10 +228,33 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                 "equally frequent, so their encoding carries almost no information. "
                 "Drop identifiers, and pass a larger max_categories for other columns."
             )
-        self.kinds_ = [str(form.kind) for form in forms]
+        self.kinds_ = [str(block.form.kind) for block in self._blocks]
         ends = np.cumsum([0, *(len(block.suffixes) for block in self._blocks)])
         self.output_slices_ = [slice(*ends) for ends in pairwise(ends.tolist())]
         return self
+
+    def _summarize(
+        self,
+        tables: Sequence[Any],
+        names: Sequence[str],
+        forms: Sequence[Column | None] | None = None,
+    ) -> list[Summary]:
+        """Summarise the columns of all tables, read as the columns of some forms."""
+        found: list[Summary] = []
+        lazy = any(isinstance(table, LazyRows) for table in tables)
+        for table, name in zip(tables, names, strict=True):
+            reset = forms is None and not found
+            if isinstance(table, LazyRows):
+                self._check(table.header, name, reset=reset)
+                own = table.summarize(forms)
+            else:
+                like = forms or [c.form if c.n_known else None for c in found]
+                columns = self._read(table, name, like or None, reset=reset)
+                most = sample_size(len(columns)) if lazy else None
+                draw = np.random.default_rng(len(found))
+                own = [Summary.of(column, name, most, draw) for column in columns]
+            found = merge_summaries(found, own) if found else own
+        return found
 
     def _read(
         self, X: Any, name: str, like: Sequence[Column | None] | None, *, reset: bool
@@ -250,12 +268,16 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                 f"{name} has 0 {what}(s) (shape={np.shape(X)}) while a minimum of 1 is "
                 "required."
             )
+        self._check(X, name, reset=reset)
+        return columns
+
+    def _check(self, X: Any, name: str, *, reset: bool) -> None:
+        """Compare the columns of a table with those of the first table."""
         try:
             check_columns(self, X, reset=reset)
         except ValueError as error:
             # scikit-learn calls every table X.
             raise ValueError(str(error).replace("X has", f"{name} has", 1)) from None
-        return columns
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -263,6 +285,25 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+class LabelCodes(TableEncoder):
+    """Encoder of labels: one number for each label of a column, or for missing labels.
+
+    Numbers without missing values stay as they are.
+    """
+
+    _output_kind = "b"
+
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Return the codes of all columns."""
+        columns = self._read(X, "X", [b.form for b in self._blocks], reset=False)
+        pairs = zip(self._blocks, columns, strict=True)
+        return np.column_stack([block.codes(column) for block, column in pairs]) * 1.0
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns, which are those of the table."""
+        return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
 
 
 @dataclass(frozen=True)
@@ -291,34 +332,36 @@ class _NumberBlock:
     useless = False
 
     @classmethod
-    def learn(
-        cls, form: Column, columns: Sequence[Column], tables: Sequence[str]
-    ) -> _NumberBlock:
-        parts = []
-        for column, table in zip(columns, tables, strict=True):
-            values, unseen = _numbers_like(form, column, table)
-            if np.any(unseen):
-                level = column.values[np.argmax(unseen)]
-                allowed = f"one of the levels {shown(form.levels)} of the other table."
-                raise column_error(table, shown(level), form.name, allowed)
-            parts.append(values)
-        values = np.concatenate(parts)
-        known = values[~np.isnan(values)]
-        if len(known) == 0:
+    def learn(cls, column: Summary) -> _NumberBlock:
+        form, values, counts = column.form, np.sort(column.values), np.array(1)
+        if form.kind == "ordered":
+            counts = np.array([column.counts[level] for level in form.levels])
+            values = np.flatnonzero(counts).astype(np.float64)
+            counts = counts[counts > 0]
+        if not len(values):
             # Nothing is known about distances, so known values are at distance 0.
             return cls(form, 0, 0.0, np.inf)
-        if known.min() == known.max():
-            return cls(form, 0, float(known[0]), 1.0)
-        exponent = int(np.frexp(np.abs(known).max())[1])
-        known = np.ldexp(known, -exponent)
-        median = float(np.median(known))
+        if values[0] == values[-1]:
+            return cls(form, 0, float(values[0]), 1.0)
+        exponent = int(np.frexp(np.abs(values[[0, -1]]).max())[1])
+        values = np.ldexp(values, -exponent)
+        # The values are all known values, or a sample of them.
+        ends = np.cumsum(np.broadcast_to(counts, len(values)))
+        size = int(ends[-1])
+        middle = np.searchsorted(ends, [(size - 1) // 2, size // 2], side="right")
+        median = float(values[middle].mean())
+        values -= median
+        between = np.sum(counts * (2 * ends - counts - size) * values)
+        between /= size * (size - 1) / 2
         # A missing value is at the median, and at distance 1 from known values.
-        n, m = len(values), len(values) - len(known)
-        ordered = np.sort(np.append(known - median, np.zeros(m)))
-        ranks = np.arange(1 - n, n, 2)
-        difference = np.sum(ranks * ordered) / (n * (n - 1) / 2)
-        scale = float(difference / (1 - m * (n - m) / (n * (n - 1) / 2)))
-        return cls(form, exponent, median, scale)
+        m, k = column.n_missing, column.n_known
+        n_pairs, n_known = (m + k) * (m + k - 1) / 2, k * (k - 1) / 2
+        to_missing = np.sum(counts * np.abs(values)) / size
+        difference = (n_known * between + m * k * to_missing) / n_pairs
+        return cls(form, exponent, median, float(difference / (1 - m * k / n_pairs)))
+
+    def codes(self, column: Column) -> np.ndarray:
+        return _numbers_like(self.form, column, "y")[0]
 
     def write(self, column: Column, out: np.ndarray) -> None:
         values, unseen = _numbers_like(self.form, column, "X")
@@ -367,18 +410,10 @@ class _CategoryBlock:
     useless: bool
 
     @classmethod
-    def learn(
-        cls, form: Column, columns: Sequence[Column], most: int | None
-    ) -> _CategoryBlock:
-        counts: Counter[Hashable] = Counter()
-        n_missing = 0
-        for column in columns:
-            levels, codes = column.levels, column.codes
-            sizes = np.bincount(codes + 1, minlength=len(levels) + 1).tolist()
-            n_missing += sizes[0]
-            counts.update(dict(zip(levels, sizes[1:], strict=True)))
+    def learn(cls, column: Summary, most: int | None) -> _CategoryBlock:
+        counts, n_missing = column.counts, column.n_missing
         # The order must not depend on the order of the rows.
-        categories = sorted(+counts, key=lambda one: (-counts[one], *text_of(one)))
+        categories = sorted(counts, key=lambda one: (-counts[one], *text_of(one)))
         kept = categories[:most]
         if len(categories) > len(kept) + 1:
             # Categories that are tied at the cut would be chosen by their names.
@@ -398,60 +433,16 @@ class _CategoryBlock:
         unseen, useless = len(suffixes) - 1, bool(rest and not kept)
         if rest and len(categories) > ALMOST_ALL * counts.total():
             unseen, useless = len(kept), True
-        return cls(form, positions, tuple(suffixes), scale, unseen, useless)
+        return cls(column.form, positions, tuple(suffixes), scale, unseen, useless)
+
+    def codes(self, column: Column) -> np.ndarray:
+        missing = len(self.suffixes) - 2
+        found = [self.positions.get(level, self.unseen) for level in column.levels]
+        return np.array([*found, missing])[column.codes]
 
     def write(self, column: Column, out: np.ndarray) -> None:
-        missing = len(self.suffixes) - 2
-        levels, codes = column.levels, column.codes
-        found = [self.positions.get(level, self.unseen) for level in levels]
-        out[np.arange(len(codes)), np.array([*found, missing])[codes]] = self.scale
-
-
-def _without_rows(column: Column) -> Column:
-    levels = column.levels if column.kind == "ordered" else None
-    return replace(column, values=column.values[:0], codes=None, levels=levels)
-
-
-def _common_form(form: Column | None, column: Column, table: str) -> Column | None:
-    """Return what a column of several tables is, without rows.
-
-    Parameters
-    ----------
-    form : Column or None
-        What the column is in the tables before. None means that all values are missing.
-    column : Column
-        The column in the next table.
-    table : str
-        Name of the next table.
-
-    Returns
-    -------
-    form : Column or None
-        What the column is in all of these tables, as if they were stacked.
-    """
-    if column.missing.all():
-        return form
-    own = _without_rows(column)
-    if form is None:
-        return own
-    kinds = {form.kind, own.kind}
-    if kinds == {"ordered"}:
-        few, many = sorted((form, own), key=lambda one: len(one.levels))
-        known = set(few.levels)
-        # A column may have more levels in one table, but in the same order.
-        if [level for level in many.levels if level in known] != few.levels:
-            what = f"the ordered levels {shown(own.levels)}"
-            allowed = f"the levels {shown(form.levels)} of the other table."
-            raise column_error(table, what, own.name, allowed)
-        return many
-    for kind in CODED:
-        if kind in kinds and kinds <= {"number", *CODED}:
-            return form if form.kind == kind else own
-    if len(kinds) > 1:
-        like = "like the other table. Convert the column in one of the tables."
-        allowed = f"{WORDS[form.kind]} {like}"
-        raise column_error(table, WORDS[own.kind], own.name, allowed)
-    return form
+        codes = self.codes(column)
+        out[np.arange(len(codes)), codes] = self.scale
 
 
 def _numbers_like(
@@ -502,10 +493,14 @@ def fit_encoder(
     encoder : transformer or None
         The fitted transformer. None if the tables need no encoding.
     """
-    if lazy := any(isinstance(table, LazyRows) for table in tables):
+    lazy = [table for table in tables if isinstance(table, LazyRows)]
+    if lazy:
         refuse_encoder_of_blocks(encoder)
+    if lazy and lazy[0].whole is not None:
+        # Rows of X and y that are read together have been encoded.
+        return lazy[0].encoder
     auto = isinstance(encoder, str)
-    if lazy or encoder is None or (auto and not any(map(needs_encoding, tables))):
+    if encoder is None or (auto and not any(map(_needs_encoding, tables))):
         return None
     fitted = TableEncoder() if auto else clone(encoder)
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
@@ -519,11 +514,8 @@ def encode(encoder: Any, X: Any) -> Any:
     if encoder is None:
         return X
     if isinstance(X, LazyRows):
-        raise ValueError(
-            f"{X.name} is read by blocks, must be a table in memory for encoder == "
-            f"{encoder!r}, because `fit` has fitted {encoder!r} to a table with "
-            "categories or missing values."
-        )
+        refuse_encoder_of_blocks(encoder)
+        return X if X.encoder is encoder else X.encode(encoder)
     if isinstance(encoder, TableEncoder):
         return encoder.transform(X)
     refuse_masked(X, "X")
@@ -552,13 +544,20 @@ def _run(encoder: Any, method: str, X: Any) -> Any:
 
 
 def refuse_encoder_of_blocks(encoder: Any) -> None:
-    """Refuse a transformer for data that are read by blocks."""
-    if encoder is not None and not isinstance(encoder, str):
+    """Refuse a transformer of your own for data that are read by blocks."""
+    if not (encoder is None or isinstance(encoder, (str, TableEncoder))):
         raise ValueError(
-            f"encoder == {shown(encoder)}, must be None or 'auto' for data that are "
-            "read by blocks. The columns must be numbers, because no encoder sees all "
-            "rows."
+            f"encoder == {shown(encoder)}, must be None, 'auto' or a TableEncoder for "
+            "data that are read by blocks, because no other encoder is fitted to "
+            "blocks."
         )
+
+
+def _needs_encoding(table: Any) -> bool:
+    """Return whether a table in memory, or in blocks, needs an encoder."""
+    if isinstance(table, LazyRows):
+        return table.needs_encoding
+    return needs_encoding(table)
 
 
 def _stacked(tables: list[Any], titles: list[str]) -> Any:
@@ -574,8 +573,10 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
         module = import_module(kinds[0][0])
         if kinds[0][0] == "pandas":
             return module.concat(tables, ignore_index=True)
-        try:
+        if kinds[0][0] == "pyarrow":
             # Integers beside floats are floats, as in pandas.
+            return module.concat_tables(tables, promote_options="permissive")
+        try:
             return module.concat(tables, how="vertical_relaxed")
         except module.exceptions.PolarsError as error:
             raise ValueError(
@@ -623,13 +624,30 @@ def fit_target_encoder(encoder: Any, y: Any, *, labels: bool) -> TableEncoder | 
     Returns
     -------
     encoder : TableEncoder or None
-        None if y holds only numbers, or only labels.
+        None if y holds only numbers, or only labels in memory. LabelCodes for labels
+        that are read by blocks.
     """
+    if isinstance(y, LazyRows):
+        return _fit_to_blocks(encoder, y, labels)
     table, columns = _read_target(encoder, y)
     if labels or _are_labels(table, columns):
         return None
     mixed = any(column.missing.any() or column.kind in CODED for column in columns)
     return TableEncoder().fit(table) if mixed else None
+
+
+def _fit_to_blocks(encoder: Any, y: LazyRows, labels: bool) -> TableEncoder | None:
+    """Return an encoder fitted to a target that is read by blocks, if it needs one."""
+    if y.whole is not None:
+        # Rows of X and y that are read together have been encoded.
+        return None if isinstance(y.encoder, LabelCodes) else y.encoder
+    if not y.needs_encoding:
+        return None
+    columns = y.summarize()
+    coded = [column.form.kind in CODED for column in columns]
+    if labels or all(coded) or (any(coded) and set(y.kinds) <= set("Obiu")):
+        return LabelCodes(max_categories=None)._fit_tables([y], ["y"])
+    return None if encoder is None else TableEncoder()._fit_tables([y], ["y"])
 
 
 def encode_target(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial, reduce
-from itertools import repeat, zip_longest
+from itertools import count, repeat, zip_longest
 from math import inf
 from operator import add
 from typing import Any
@@ -26,7 +26,13 @@ from skdiscrepancy._data.arrays import (
     unique_names,
 )
 from skdiscrepancy._data.checks import shown
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.frames import (
+    Summary,
+    as_table,
+    is_table,
+    merge_summaries,
+    read_columns,
+)
 
 # Multiples of this number modulo 1 are spread evenly.
 GOLDEN = (5**0.5 - 1) / 2
@@ -41,7 +47,11 @@ ROUNDING = 1e-5
 
 
 def read_block(
-    block: Any, name: str, n_features: int | None = None, dtype: Any = None
+    block: Any,
+    name: str,
+    n_features: int | None = None,
+    dtype: Any = None,
+    encoder: Any = None,
 ) -> np.ndarray:
     """Return a block of rows as an array of floats.
 
@@ -55,12 +65,16 @@ def read_block(
         Number of columns, None if it is not known yet.
     dtype : dtype or None, default=None
         Type of the array, None for float64, or float32 if the block is float32.
+    encoder : TableEncoder or None, default=None
+        Fitted encoder of the rows.
 
     Returns
     -------
     rows : ndarray of shape (n_rows, n_features)
         Rows. Values may be missing or infinite.
     """
+    if encoder is not None:
+        return np.asarray(encoder.transform(block))
     if is_a(block, "pyarrow", "Table"):
         columns = [np.asarray(column) for column in block.columns]
         _refuse_others(block.column_names, [v.dtype for v in columns], f"{name} has")
@@ -267,11 +281,69 @@ def _watch(root: Any, marks: list[Any], advance: Callable[[], None]) -> Any:
         return dask.compute(root, marks)[0]
 
 
+def survey(
+    name: str, columns: list[Any], like: Any, block: Any, index: int
+) -> tuple[list[int], list[Summary]]:
+    """Return the number of rows of a block of a table, and summaries of its columns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table, for error messages.
+    columns : list
+        Names of the columns, empty if there are none.
+    like : list of Column or None
+        What each column is, if it is known.
+    block : object
+        Block of the table.
+    index : int
+        Position of the block, a seed.
+
+    Returns
+    -------
+    sizes : list of int
+        Number of rows.
+    summaries : list of Summary
+        One entry for each column.
+    """
+    _refuse_other_names(names_of(block), columns, name)
+    read = read_columns(block, name, like)
+    most, draw = sample_size(len(read)), np.random.default_rng(index)
+    return [len(block)], [Summary.of(column, name, most, draw) for column in read]
+
+
+def _refuse_other_names(names: list[Any], columns: list[Any], name: str) -> None:
+    """Refuse a block with other columns than the first block."""
+    if names != columns:
+        raise ValueError(
+            f"A block of {name} has the columns {shown(names)}, must have "
+            f"{shown(columns)} as the first block."
+        )
+
+
+def _float_type(types: list[Any]) -> Any:
+    """Return the type of floats that columns are read in."""
+    floats = all(kind in FLOATS for kind in types)
+    return np.result_type(*types if floats else FLOATS[:1])
+
+
+def _merge_surveys(a: Any, b: Any) -> Any:
+    """Merge the sizes and the summaries of neighbours."""
+    return a[0] + b[0], merge_summaries(a[1], b[1])
+
+
 # Number of rows of each sample from which the centre is computed.
 CENTRE_ROWS = 512
 # Rows, or numbers if there are many columns, that show how a sample is distributed.
 SAMPLE_ROWS = 2**15
 SAMPLE_NUMBERS = 2**20
+
+
+def sample_size(n_features: int) -> int:
+    """Return how many rows show how a sample is distributed."""
+    return min(SAMPLE_ROWS, max(1, SAMPLE_NUMBERS // n_features))
+
+
 # Number of rows of an array that are read at a time.
 READ_ROWS = 2**16
 # Takes a number of steps, and returns a context with a method `advance`.
@@ -322,6 +394,10 @@ class LazyRows:
     fingerprints: Sequence[dict[str, float]] = ()
     # Makes the progress of a pass over a number of blocks, None to show nothing.
     progress: Watch | None = None
+    # Summaries of the columns of a table, None if they are not known.
+    summaries: list[Summary] | None = None
+    # Encoder that each block is transformed by when it is read.
+    encoder: Any = None
 
     def _describe(self, name: str, header: Any, dtype: Any, sizes: Any) -> None:
         """Set the name, the columns, the type and the size."""
@@ -387,7 +463,36 @@ class LazyRows:
     def reader(self) -> Callable[[Any], np.ndarray]:
         """Return a function that reads all columns of a block."""
         size = self.header.shape[1]
-        return partial(read_block, name=self.name, n_features=size, dtype=self.read_as)
+        own = {"name": self.name, "n_features": size, "dtype": self.read_as}
+        return partial(read_block, **own, encoder=self.encoder)
+
+    @property
+    def needs_encoding(self) -> bool:
+        """Whether some columns are not numbers, or some values are missing."""
+        columns = self.summaries or ()
+        return any(c.n_missing or c.form.kind != "number" for c in columns)
+
+    def summarize(self, like: Any = None) -> list[Summary]:
+        """Summarise the columns of a table, read `like` other columns if it is given.
+
+        Takes one pass over the blocks, unless an earlier pass has found the summaries.
+        """
+        if self.summaries is None or like is not None:
+            self.summaries = self._survey(like)[1]
+        return self.summaries
+
+    def _survey(self, like: Any = None) -> tuple[list[int], list[Summary]]:
+        """Return the sizes of all blocks, and summaries of the columns."""
+        raise NotImplementedError
+
+    def encode(self, encoder: Any) -> LazyRows:
+        """Return the same rows as a fitted encoder encodes them, without a scan."""
+        rows, names = copy(self), encoder.get_feature_names_out()
+        rows.encoder, rows.kinds, rows.summaries = encoder, encoder._output_kind, None
+        rows.dtype = rows.read_as = np.dtype(np.float64)
+        rows.shape, rows.fingerprints = (len(self), len(names)), ()
+        rows.labels = [(self.name, name) for name in names]
+        return rows
 
     def reduce(
         self,
@@ -438,8 +543,7 @@ class LazyRows:
         if not d:
             raise ValueError(f"{self.name} has no columns, must have at least one.")
         self.progress = progress
-        n_sample = min(SAMPLE_ROWS, max(1, SAMPLE_NUMBERS // d))
-        steps = -(-n // CENTRE_ROWS), -(-n // n_sample)
+        steps = -(-n // CENTRE_ROWS), -(-n // sample_size(d))
         extras = [(self.labels, start, *steps) for start in self._starts]
         self.least, self.fingerprints, *kept = self.reduce(_scan, _merge_scans, extras)
         self.some, self.sample = map(np.concatenate, kept)
@@ -475,33 +579,49 @@ class StreamRows(LazyRows):
         Name of the sample, for error messages.
     columns : bool, default=False
         Whether a block may be a single column.
+    summarize : bool, default=False
+        Whether the columns of tables are summarised, so that they need not be numbers.
     """
 
     def __init__(
-        self, make: Callable[[], Iterable[Any]], name: str, *, columns: bool = False
+        self,
+        make: Callable[[], Iterable[Any]],
+        name: str,
+        *,
+        columns: bool = False,
+        summarize: bool = False,
     ):
         self.make, self.name, self._may_be_columns = make, name, columns
         sizes: list[int] = []
         dtypes = []
         header: Any = None
-        for block in self._raw():
-            names = names_of(block)
-            n_features = None if header is None else header.shape[1]
-            rows = read_block(block, name, n_features)
+        for i, block in enumerate(self._raw()):
+            if names := names_of(block):
+                types = [np.asarray(block[:0][column]).dtype for column in names]
+            columns_before = names if header is None else names_of(header)
+            if names and summarize:
+                found = survey(name, columns_before, None, block, i)
+                if header is not None:
+                    found = _merge_surveys((sizes, self.summaries), found)
+                sizes, self.summaries = found
+                dtypes.append(_float_type(types))
+            else:
+                rows = read_block(block, name, header.shape[1] if i else None)
+                _refuse_other_names(names, columns_before, name)
+                types = types if names else [np.asarray(block).dtype]
+                sizes.append(len(rows))
+                dtypes.append(rows.dtype)
             if header is None:
                 header = block[:0] if names else np.empty((0, rows.shape[1]))
-                parts = [block[column] for column in names] or [block]
-                self.kinds = kinds_of(np.asarray(part).dtype for part in parts)
-            elif names != names_of(header):
-                raise ValueError(
-                    f"A block of {name} has the columns {shown(names)}, must have "
-                    f"{shown(names_of(header))} as the first block."
-                )
-            sizes.append(len(rows))
-            dtypes.append(rows.dtype)
+                self.kinds = kinds_of(types)
         if header is None:
             raise ValueError(f"{name} has no blocks, must have at least one.")
         self._describe(name, header, np.result_type(*dtypes), sizes)
+
+    def _survey(self, like: Any = None) -> tuple[list[int], list[Summary]]:
+        """Return the sizes of all blocks, and summaries of the columns."""
+        work = partial(survey, self.name, self.columns, like)
+        return reduce(_merge_surveys, map(work, self._raw(), count()))
 
     def _raw(self) -> Iterator[Any]:
         """Yield the blocks as the function returns them."""
@@ -516,7 +636,7 @@ class StreamRows(LazyRows):
         for block in blocks:
             if is_a(block, "pyarrow", "RecordBatch"):
                 block = sys.modules["pyarrow"].Table.from_batches([block])
-            yield as_table(block) if self._may_be_columns else block
+            yield as_table(block, named=True) if self._may_be_columns else block
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks as arrays, and refuse other blocks than before."""
@@ -526,7 +646,7 @@ class StreamRows(LazyRows):
 
     def _whole_blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks that have rows, with all columns."""
-        found = filter(len, map(self.reader(), self._raw()))
+        found = map(self.reader(), filter(len, self._raw()))
         for rows, size in zip_longest(found, self.sizes):
             if rows is None or len(rows) != size:
                 raise ValueError(
@@ -582,14 +702,18 @@ class DaskRows(LazyRows):
         Two-dimensional array, or DataFrame of numbers.
     name : str
         Name of the sample, for error messages.
+    summarize : bool, default=False
+        Whether the columns of tables are summarised, so that they need not be numbers.
     """
 
-    def __init__(self, source: Any, name: str):
+    def __init__(self, source: Any, name: str, *, summarize: bool = False):
+        sizes: Any
         if columns := unique_names(source, name):
             types = list(source.dtypes)
-            _refuse_others(columns, types, f"{name} is a dask DataFrame with")
+            if not summarize:
+                _refuse_others(columns, types, f"{name} is a dask DataFrame with")
             # A table of no rows.
-            header, sizes = source._meta, np.array([np.nan])
+            header, sizes = source._meta, [np.nan]
         else:
             types = [source.dtype]
             if source.ndim != 2:
@@ -602,12 +726,19 @@ class DaskRows(LazyRows):
         self.kinds = kinds_of(types)
         self.parts = list(np.ravel(source.to_delayed()))
         # Partitions of unknown sizes are counted, in one pass over the data.
-        if np.isnan(sizes).any():
+        if columns and summarize:
+            self.name, self.columns = name, columns
+            sizes, self.summaries = self._survey()
+        elif np.isnan(sizes).any():
             sizes = compute_in_order(_length, self.parts, repeat(None), add)
         self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
-        floats = all(kind in FLOATS for kind in types)
-        dtype = np.result_type(*types if floats else FLOATS[:1])
-        self._describe(name, header, dtype, sizes)
+        self._describe(name, header, _float_type(types), sizes)
+
+    def _survey(self, like: Any = None) -> tuple[list[int], list[Summary]]:
+        """Return the sizes of all blocks, and summaries of the columns."""
+        work = partial(survey, self.name, self.columns, like)
+        parts = self.parts, range(len(self.parts))
+        return compute_in_order(work, *parts, _merge_surveys, chained=True)
 
     def _reduce(
         self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
@@ -644,15 +775,17 @@ def lazy_rows(
     rows : LazyRows
         Rows.
     """
-    if isinstance(X, LazyRows):
-        return X
-    return open_rows(X, name).scan(least, progress)
+    rows = open_rows(X, name)
+    return rows if rows.fingerprints else rows.scan(least, progress)
 
 
-def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
+def open_rows(
+    X: Any, name: str, *, columns: bool = False, summarize: bool = False
+) -> Any:
     """Return a sample as rows that are read by blocks, without a check of its values.
 
-    The blocks of a function may be single `columns`.
+    The blocks of a function may be single `columns`. If tables are summarised, their
+    columns need not be numbers.
     """
     if isinstance(X, LazyRows):
         return X
@@ -664,18 +797,20 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
             f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
         )
     if kind in ("a dask array", "a dask DataFrame"):
-        return DaskRows(X, name)
+        return DaskRows(X, name, summarize=summarize)
     if kind is None:
         # Integers on disk would become floats in memory.
-        if not isinstance(X, np.ndarray) or X.ndim != 2:
+        array = isinstance(X, np.ndarray) and X.ndim == 2
+        if not (array or (summarize and is_table(X))):
             X = check_rows(X, name, ensure_all_finite=False)
         X = partial(cut_rows, X)
     # Partial functions can be pickled.
-    return StreamRows(X if callable(X) else partial(iter, X), name, columns=columns)
+    make = X if callable(X) else partial(iter, X)
+    return StreamRows(make, name, columns=columns, summarize=summarize)
 
 
-def cut_rows(rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield consecutive rows of an array."""
+def cut_rows(rows: Any) -> Iterator[Any]:
+    """Yield consecutive rows of an array or a table."""
     for start in range(0, len(rows), READ_ROWS):
         yield rows[start : start + READ_ROWS]
 
@@ -773,6 +908,7 @@ def lazy_pair(
     names: tuple[str, str] = ("X", "y"),
     least: int = 1,
     progress: Watch | None = None,
+    encode: Callable[[LazyRows, LazyRows], tuple[LazyRows, LazyRows]] | None = None,
 ) -> tuple[LazyRows, LazyRows]:
     """Return two samples with the same rows, of which one or both are in blocks.
 
@@ -790,6 +926,8 @@ def lazy_pair(
         Smallest number of rows.
     progress : callable or None, default=None
         Makes the progress of a pass over a number of blocks.
+    encode : callable or None, default=None
+        Takes both samples, and returns them as encoders encode their tables.
 
     Returns
     -------
@@ -802,9 +940,13 @@ def lazy_pair(
             return X, y
         raise ValueError(f"{names[0]} and {names[1]} must be read together.")
     y = _in_chunks_of(X, _as_columns(y))
-    x_rows, y_rows = sides = [
-        open_rows(Z, name, columns=True) for Z, name in zip((X, y), names, strict=True)
-    ]
+    own = {"columns": True, "summarize": encode is not None}
+    x_rows, y_rows = (
+        open_rows(Z, name, **own) for Z, name in zip((X, y), names, strict=True)
+    )
+    if encode is not None:
+        x_rows, y_rows = encode(x_rows, y_rows)
+    sides = x_rows, y_rows
     if len(x_rows) != len(y_rows):
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -824,6 +966,7 @@ def lazy_pair(
         view = whole.take(np.arange(start, start + rows.shape[1]))
         view.whole, view.name, view.kinds = whole, rows.name, rows.kinds
         view.columns, view.header = rows.columns, rows.header
+        view.encoder = rows.encoder
         views.append(view)
     return views[0], views[1]
 
@@ -844,8 +987,8 @@ def _as_columns(Z: Any) -> Any:
     if isinstance(Z, (list, tuple)) and len(Z):
         shapes = [getattr(block, "shape", ()) for block in Z]
         if all(len(shape) in (1, 2) for shape in shapes):
-            return [as_table(block) for block in Z]
-    return as_table(Z)
+            return [as_table(block, named=True) for block in Z]
+    return as_table(Z, named=True)
 
 
 class _JointStream(StreamRows):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
@@ -77,7 +78,7 @@ class Column:
         return np.isnan(self.values) if self.codes is None else self.codes < 0
 
 
-def as_table(X: Any) -> Any:
+def as_table(X: Any, *, named: bool = False) -> Any:
     """Return one-dimensional data as one column, and anything else as it is.
 
     Functions take one-dimensional samples, such as a column of a DataFrame; estimators
@@ -88,6 +89,8 @@ def as_table(X: Any) -> Any:
     ----------
     X : object
         Sample, not validated.
+    named : bool, default=False
+        Whether a column of a DataFrame keeps its name.
 
     Returns
     -------
@@ -96,7 +99,8 @@ def as_table(X: Any) -> Any:
     """
     if isinstance(X, (list, tuple)):
         # numpy has no number of dimensions for a row that holds lists.
-        flat = any(not isinstance(v, (list, tuple)) and not np.ndim(v) for v in X[:1])
+        rows = (v for v in X[:1] if not isinstance(v, (list, tuple)))
+        flat = any(not (v.shape if hasattr(v, "shape") else np.ndim(v)) for v in rows)
         return [[value] for value in X] if flat else X
     if len(getattr(X, "shape", ())) != 1:
         return X
@@ -106,9 +110,11 @@ def as_table(X: Any) -> Any:
         return X[:, np.newaxis]
     # A frame keeps missing values and types that arrays do not have.
     if is_a(X, "dask.dataframe", "Series") or is_a(X, "pandas", "Series"):
-        return X.to_frame(name=0)
-    if is_a(X, "polars", "Series") and needs_encoding(table := X.to_frame(name="0")):
-        return table
+        return X.to_frame() if named else X.to_frame(name=0)
+    if is_a(X, "polars", "Series"):
+        table = X.to_frame(name=X.name if named else "0")
+        if needs_encoding(table):
+            return table
     return np.asarray(X)[:, np.newaxis]
 
 
@@ -515,6 +521,138 @@ WORDS = {
     "ordered": "ordered levels",
     "category": "categories",
 }
+
+
+# Kinds whose values have codes.
+CODED = ("ordered", "category")
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What an encoder learns from a column of one or several tables.
+
+    Attributes
+    ----------
+    form : Column
+        The column without its rows.
+    table : str
+        Name of the table, for error messages.
+    n_missing, n_known : int
+        Number of missing and of other values.
+    counts : Counter
+        How often each category, or each ordered level, occurs.
+    values : ndarray of shape (n_values,)
+        Other known values: all of them, or the `most` values whose `keys` are smallest.
+    keys : ndarray of shape (n_values,)
+        A random number for each value.
+    most : int or None, default=None
+        Largest number of values. None keeps all values.
+    is_mixed : bool, default=False
+        Whether categories have been counted beside numbers, which have not.
+    """
+
+    form: Column
+    table: str
+    n_missing: int
+    n_known: int
+    counts: Counter[Hashable]
+    values: np.ndarray
+    keys: np.ndarray
+    most: int | None = None
+    is_mixed: bool = False
+
+    @classmethod
+    def of(
+        cls, column: Column, table: str, most: int | None = None, draw: Any = None
+    ) -> Summary:
+        """Summarise a column, with at most so many values, drawn by a generator."""
+        missing, codes = column.missing, column.codes
+        levels = column.levels if column.kind == "ordered" else None
+        form = replace(column, values=column.values[:0], codes=None, levels=levels)
+        n_missing = int(np.count_nonzero(missing))
+        counts: Counter[Hashable] = Counter()
+        values = column.values[~missing] if codes is None else np.empty(0)
+        if codes is not None:
+            sizes = np.bincount(codes + 1, minlength=len(column.levels) + 1).tolist()
+            # Equal levels can have several types, so they are added.
+            for level, size in zip(column.levels, sizes[1:], strict=True):
+                counts[level] += size
+        keys = values[:0] if most is None else draw.random(len(values))
+        n_known = len(missing) - n_missing
+        own = cls(form, table, n_missing, n_known, +counts, values, keys, most)
+        return own._drawn()
+
+    def _drawn(self) -> Summary:
+        """Return the summary without the values that are too many."""
+        if self.most is None or len(self.values) <= self.most:
+            return self
+        kept = np.argpartition(self.keys, self.most)[: self.most]
+        return replace(self, values=self.values[kept], keys=self.keys[kept])
+
+    def merge(self, other: Summary) -> Summary:
+        """Return the summary of the rows of two tables. Associative."""
+        n_missing = self.n_missing + other.n_missing
+        known = [one for one in (self, other) if one.n_known]
+        if len(known) < 2:
+            # Of columns of missing values, the types are known.
+            kinds = list(WORDS)
+            both = known or sorted(
+                (other, self), key=lambda one: kinds.index(one.form.kind)
+            )
+            return replace(both[-1], n_missing=n_missing)
+        form = _common_form(self.form, other.form, other.table)
+        if form.kind == "ordered":
+            for one in known:
+                if unseen := one.counts.keys() - set(form.levels):
+                    allowed = f"one of the levels {shown(form.levels)} of the other "
+                    level = shown(min(unseen, key=str))
+                    raise column_error(one.table, level, form.name, f"{allowed}table.")
+        parts = [one.values for one in known]
+        if form.kind == "date":
+            origins = [int(one.form.origin or 0) for one in known]
+            form = replace(form, origin=min(origins))
+            parts = [
+                p + (o - min(origins)) for p, o in zip(parts, origins, strict=True)
+            ]
+        mixed = form.kind in CODED and any(one.form.kind not in CODED for one in known)
+        return Summary(
+            form,
+            other.table,
+            n_missing,
+            self.n_known + other.n_known,
+            self.counts + other.counts,
+            np.concatenate(parts),
+            np.concatenate([one.keys for one in known]),
+            self.most if other.most is None else other.most,
+            mixed or self.is_mixed or other.is_mixed,
+        )._drawn()
+
+
+def merge_summaries(a: list[Summary], b: list[Summary]) -> list[Summary]:
+    """Return the summaries of the columns of two tables."""
+    return [one.merge(other) for one, other in zip(a, b, strict=True)]
+
+
+def _common_form(form: Column, own: Column, table: str) -> Column:
+    """Return what a column is if the rows of two tables are stacked."""
+    kinds = {form.kind, own.kind}
+    if kinds == {"ordered"}:
+        few, many = sorted((form, own), key=lambda one: len(one.levels))
+        known = set(few.levels)
+        # A column may have more levels in one table, but in the same order.
+        if [level for level in many.levels if level in known] != few.levels:
+            what = f"the ordered levels {shown(own.levels)}"
+            allowed = f"the levels {shown(form.levels)} of the other table."
+            raise column_error(table, what, own.name, allowed)
+        return many
+    for kind in CODED:
+        if kind in kinds and kinds <= {"number", *CODED}:
+            return form if form.kind == kind else own
+    if len(kinds) > 1:
+        like = "like the other table. Convert the column in one of the tables."
+        allowed = f"{WORDS[form.kind]} {like}"
+        raise column_error(table, WORDS[own.kind], own.name, allowed)
+    return form
 
 
 def find_column(X: Any, name: str, kinds: Sequence[str]) -> tuple[str, Any] | None:

@@ -55,7 +55,7 @@ from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, refuse_balanced, sample_dtype
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
-from skdiscrepancy.tables import encode, encode_target, fit_target_encoder
+from skdiscrepancy.tables import encode_target, fit_target_encoder
 
 
 def reads_labels(settings: Settings) -> bool:
@@ -248,12 +248,11 @@ class HSICEstimator(BaseDiscrepancy):
         """Choose the kernels, with checked parameters."""
         kernels = settings.kernels
         reader = self._reader(kernels, settings.design._least_rows(2))
-        X, y = reader.pair_of_blocks(X, y)
+        labels = reads_labels(settings)
+        X, y = reader.pair_of_blocks(X, y, labels, fit=True)
         tables = table_of(X), table_of(y)
         self.encoder_ = reader.fit([X])
-        self.target_encoder_ = fit_target_encoder(
-            self.encoder, y, labels=reads_labels(settings)
-        )
+        self.target_encoder_ = fit_target_encoder(self.encoder, y, labels=labels)
         X, y = self._validate(X, y, reader, settings, reset=True)
         target_kernels = settings.target_kernels
         if isinstance(y, LazyRows):
@@ -279,7 +278,8 @@ class HSICEstimator(BaseDiscrepancy):
     def _read(self, X: Any, y: Any, settings: Settings) -> Any:
         """Return data in blocks as rows that are read by blocks."""
         least = settings.design._least_rows(2)
-        return self._reader(settings.kernels, least).pair_of_blocks(as_table(X), y)
+        reader = self._reader(settings.kernels, least)
+        return reader.pair_of_blocks(as_table(X), y, reads_labels(settings), fit=True)
 
     @explains_keywords
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
@@ -519,7 +519,9 @@ class HSICEstimator(BaseDiscrepancy):
         """Return X and y, whose columns must agree with `fit`."""
         self._refuse_changed()
         reader = self._reader(self.kernels_, settings.design._least_rows(2))
-        X, y = reader.pair_of_blocks(X, y)
+        labels = sample_dtype(self.target_kernels_) is None
+        own = self.target_encoder_
+        X, y = reader.pair_of_blocks(X, y, labels, fit=False, target_encoder=own)
         X, y = self._validate(X, y, reader, settings, reset=False)
         if not isinstance(y, LazyRows):
             y = as_target(y, self.target_kernels_, self.target_kernel)
@@ -534,7 +536,6 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y as the kernels read them."""
         if isinstance(X, LazyRows):
-            encode(self.target_encoder_, y)
             return reader.rows(X, reset=reset), y
         y = encode_target(
             self.encoder, self.target_encoder_, y, labels=reads_labels(settings)

@@ -503,7 +503,7 @@ class MMDEstimator(BaseDiscrepancy):
         X, weights = self._weighted([reader.blocks(X)], sample_weight, settings)
         self.encoder_ = reader.fit([X])
         rows = reader.rows(X, reset=True)
-        self._learn([rows], settings, table_of(X), weights)
+        self._learn([rows], settings, X, weights)
         if not self._is_paired(settings.design):
             self._reference: Any = self._known_reference().with_sums()
         return self
@@ -654,7 +654,7 @@ class MMDEstimator(BaseDiscrepancy):
         if settings.paired:
             refuse_other_order(X, Y)
         table, samples = self._read_together([X, Y], settings)
-        layout = layout_of(self.encoder_, table)
+        layout = layout_of(self.encoder_, table_of(table))
         return self._test_rows(samples, settings, layout, effect=effect)
 
     @in_one_blas_thread
@@ -756,7 +756,7 @@ class MMDEstimator(BaseDiscrepancy):
         tables = [reader.blocks(*pair) for pair in zip(tables, names, strict=True)]
         samples = reader.together(tables, names)
         self.encoder_ = reader.encoder_
-        return table_of(tables[0]), samples
+        return tables[0], samples
 
     def _reference_rows(self) -> Any:
         """Return the rows of the reference sample."""
@@ -774,7 +774,7 @@ class MMDEstimator(BaseDiscrepancy):
         weights: np.ndarray | None = None,
     ) -> Self:
         """Keep the first sample, and choose bandwidths from all samples."""
-        layout = layout_of(self.encoder_, table)
+        layout = layout_of(self.encoder_, table_of(table))
         collection = collection_of(self, samples, settings.kernels, layout)
         # A test encodes both samples together.
         self._reference_table = None if self.encoder_ is None else table

@@ -30,9 +30,10 @@ from skdiscrepancy._data.blocks import (
     distinct_rows,
     lazy_pair,
     lazy_rows,
+    open_rows,
     table_of,
 )
-from skdiscrepancy._data.frames import as_numbers
+from skdiscrepancy._data.frames import as_numbers, as_table, needs_encoding
 from skdiscrepancy._gram.run import BRIEF, progress
 from skdiscrepancy.kernels._base import (
     IndicatorKernel,
@@ -91,12 +92,15 @@ class Reader:
             in_memory = not disk or exact or self._has_labels
             return Z if in_memory else lazy_rows(Z, name)
         self._refuse_in_memory(name, kind)
-        return lazy_rows(Z, name, self.least, self._watch)
+        return open_rows(Z, name, summarize=self.encoder is not None)
 
-    def pair_of_blocks(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def pair_of_blocks(
+        self, X: Any, y: Any, labels: bool, *, fit: bool, target_encoder: Any = None
+    ) -> tuple[Any, Any]:
         """Return X and y as rows that are read by blocks, if one of them is in blocks.
 
-        A target in memory becomes numbers.
+        A target in memory becomes numbers. `labels` says whether the kernels on y read
+        labels, and `fit` whether the encoders are fitted to the rows.
         """
         if isinstance(X, LazyRows) and isinstance(y, LazyRows):
             return X, y
@@ -107,7 +111,16 @@ class Reader:
             return X, y
         self._refuse_in_memory(name, kind, " on X")
         refuse_encoder_of_blocks(self.encoder)
-        return pair_of_rows(X, y, self.least, self._watch)
+
+        def encoded(x: LazyRows, z: LazyRows) -> tuple[LazyRows, LazyRows]:
+            own = target_encoder
+            if fit:
+                self.fit([x])
+            if fit or (labels and own is None):
+                own = fit_target_encoder(self.encoder, z, labels=labels)
+            return encode(self.encoder_, x), encode(own, z)
+
+        return pair_of_rows(X, y, self.least, self._watch, encoded)
 
     def _refuse_in_memory(self, name: str, kind: str, where: str = "") -> None:
         """Refuse data in blocks for kernels that need all rows in memory."""
@@ -157,7 +170,8 @@ class Reader:
         if self.encoder_ is not None:
             Z = encode(self.encoder_, Z)
         if lazy:
-            return Z
+            found: Any = lazy_rows(Z, name, self.least, self._watch)
+            return found
         options = self._options(Z, name)
         if reset is None:
             rows = check_rows(Z, name, **options)
@@ -242,12 +256,16 @@ def _shortened(names: list[str] | None, most: int = 10) -> str:
     return f"[{text}{', ...' if len(names) > most else ''}]"
 
 
-def pair_of_rows(X: Any, y: Any, least: int, watch: Any = None) -> tuple[Any, Any]:
-    """Return X and y as rows that are read by blocks."""
+def pair_of_rows(
+    X: Any, y: Any, least: int, watch: Any = None, encode: Any = None
+) -> tuple[Any, Any]:
+    """Return X and y as rows that are read by blocks, encoded by a function."""
     kinds = None
-    if _kind_of_target(y, blocks=kind_of_blocks(X) is not None) is None:
+    if _kind_of_target(y, blocks=kind_of_blocks(X) is not None) is None and not (
+        encode is not None and needs_encoding(as_table(y))
+    ):
         y, kinds = _numbers(y)
-    rows = lazy_pair(X, y, ("X", "y"), least, watch)
+    rows = lazy_pair(X, y, ("X", "y"), least, watch, encode)
     if kinds is not None:
         rows[1].kinds = kinds
     return rows

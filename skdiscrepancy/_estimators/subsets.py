@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
@@ -198,7 +199,7 @@ def mmd_subsets(
             f"number of rows of the smaller sample: X has {len(X)} rows and Y has "
             f"{len(Y)}."
         )
-    layout = layout_of(mmd.encoder_, table)
+    layout = layout_of(mmd.encoder_, table_of(table))
     kernels = collection_of(mmd, [X, Y], settings.kernels, layout)
     if len(kernels) > 1:
         raise ValueError(
