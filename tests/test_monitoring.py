@@ -543,9 +543,53 @@ def test_what_is_not_a_row_is_named(rows, message):
         fitted(draw(40)).update(rows)
 
 
-def test_sparse_reference_is_refused():
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        fitted(csr_array(draw(60)))
+@pytest.mark.parametrize("n_components", [None, 16])
+def test_sparse_rows_give_the_statistics_of_dense_rows(n_components):
+    X, rows = draw(60), draw(30) + 1
+    dense, sparse = (fitted(Z, n_components=n_components) for Z in (X, csr_array(X)))
+    for stop in (1, 9, 30):
+        dense.reset().update(rows[:stop])
+        sparse.reset().update(csr_array(rows[:stop]))
+        assert_allclose(sparse.contributions(), dense.contributions(), atol=1e-12)
+    assert_allclose(sparse.statistic_, dense.statistic_, rtol=1e-9)
+    assert_array_equal(sparse.update(rows[0]), dense.update(rows[0]))
+
+
+def test_features_of_a_linear_kernel_give_the_exact_statistics():
+    X, rows = draw(60), draw(30) + 1
+    params = {"kernel": "linear", "bandwidth": 1.0}
+    exact, features = fitted(X, **params), fitted(X, n_components=8, **params)
+    for row in rows:
+        exact.update(row)
+        features.update(row)
+        assert_allclose(features.contributions(), exact.contributions(), atol=1e-12)
+        if exact.statistic_ is not None:
+            values = (m.statistic_ * m._scales for m in (features, exact))
+            assert_allclose(*values, rtol=1e-10)
+    # Windows of the same law: the scales differ by their streams only.
+    assert_allclose(features._scales, exact._scales, rtol=0.1)
+    assert features.change_point_ == exact.change_point_
+
+
+def test_features_do_not_depend_on_calls_and_on_blocks():
+    X, rows = draw(60), draw(30) + 1
+    whole, blocks = (fitted(Z, n_components=16) for Z in (X, [X[:25], X[25:]]))
+    alarms = whole.update(rows)
+    assert_array_equal(np.concatenate([blocks.update(row) for row in rows]), alarms)
+    assert_allclose(blocks.statistic_, whole.statistic_, rtol=1e-9)
+    assert_allclose(blocks.thresholds_, whole.thresholds_, rtol=1e-9)
+    again = whole.reset()
+    for some in np.array_split(rows, 4):
+        again.update(some)
+    statistic = again.statistic_
+    whole.reset().update(rows)
+    assert statistic == whole.statistic_
+
+
+def test_blocks_need_features():
+    X = draw(60)
+    with pytest.raises(ValueError, match="n_components == None, must be an integer"):
+        fitted([X[:25], X[25:]])
 
 
 def test_a_monitor_must_be_fitted_first():

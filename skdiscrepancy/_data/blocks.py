@@ -11,8 +11,10 @@ from copy import copy
 from functools import partial, reduce
 from itertools import count, repeat, zip_longest
 from math import inf
+from operator import add
 from typing import Any, NamedTuple
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from skdiscrepancy._data.arrays import (
@@ -786,6 +788,30 @@ def cut_rows(rows: Any) -> Iterator[Any]:
     """Yield consecutive rows of an array or a table."""
     for start in range(0, len(rows), READ_ROWS):
         yield rows[start : start + READ_ROWS]
+
+
+def rows_at(rows: LazyRows, positions: np.ndarray) -> Any:
+    """Return a table, or an array, of the rows at sorted positions, as they are."""
+    raw = copy(rows)
+    raw.encoder, raw.fingerprints, raw.reader = None, (), partial(partial, _as_is)
+    ends = np.cumsum([0, *rows.sizes])
+    cuts = np.searchsorted(positions, ends)
+    own = [positions[i:j] - n for i, j, n in zip(cuts, cuts[1:], ends, strict=False)]
+    parts = raw.reduce(_rows_at, add, own)
+    if not is_table(parts[0]):
+        return np.concatenate(parts)
+    return nw.to_native(nw.concat([nw.from_native(part) for part in parts]))
+
+
+def _as_is(block: Any) -> Any:
+    return block
+
+
+def _rows_at(block: Any, positions: np.ndarray) -> list[Any]:
+    """Return some rows of a block in a list."""
+    if not is_table(block):
+        return [np.asarray(block)[positions]]
+    return [nw.to_native(nw.from_native(block, eager_only=True)[positions])]
 
 
 def spread_rows(rows: Any) -> Any:

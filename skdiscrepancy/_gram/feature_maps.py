@@ -472,6 +472,16 @@ def _parts(
     return parts
 
 
+def have_features(kernels: list[KernelLike], n_features: int) -> bool:
+    """Tell whether all kernels have features, on dense rows of some columns."""
+    draws, row = SpectralDraws(1, 0), np.zeros((1, n_features))
+    return all(
+        isinstance(kernel, IndicatorKernel)
+        or _find_parts(kernel, draws, row) is not None
+        for kernel in kernels
+    )
+
+
 def _find_parts(
     kernel: KernelLike, draws: SpectralDraws, row: Any, place: str = ""
 ) -> list[Part] | None:

@@ -26,12 +26,13 @@ from skdiscrepancy._data.arrays import (
     check_rows,
     encode_labels,
     is_numeric,
+    kind_of_blocks,
     names_of,
     refuse_blocks,
     refuse_missing,
     unique_names,
 )
-from skdiscrepancy._data.blocks import table_of
+from skdiscrepancy._data.blocks import LazyRows, open_rows, table_of
 from skdiscrepancy._data.checks import (
     MOST_DRAWS,
     RUN,
@@ -61,13 +62,22 @@ from skdiscrepancy._estimators.base import (
 )
 from skdiscrepancy._estimators.hsic import HSICEstimator, reads_labels
 from skdiscrepancy._estimators.mmd import MMDEstimator, differences, samples_test
-from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._estimators.readers import (
+    Reader,
+    lazy_target_kernels,
+    refuse_other_columns,
+)
 from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import holm, step_down
 from skdiscrepancy.inference._tests import checked_test, hsic_test, mmd_test
-from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, Kernel
+from skdiscrepancy.kernels._base import (
+    ColumnKernel,
+    IndicatorKernel,
+    Kernel,
+    LinearKernel,
+)
 from skdiscrepancy.kernels._names import choose_target_kernels
 from skdiscrepancy.tables import TableEncoder
 
@@ -82,9 +92,9 @@ class ColumnSample:
 
     Attributes
     ----------
-    stored : list of {ndarray, sparse array} of shape (n_samples, n_columns)
+    stored : list of {ndarray, sparse array, LazyRows} of shape (n_samples, n_columns)
         The column in each table. Numbers with missing values have two columns, as from
-        `TableEncoder`.
+        `TableEncoder`. Labels that are read by blocks have a column for each label.
     of_labels : bool
         Whether the column holds labels.
     missing : list of float
@@ -100,8 +110,13 @@ class ColumnSample:
         """The column in each table. A column of a sparse matrix becomes dense here."""
         return [part.toarray() if issparse(part) else part for part in self.stored]
 
-    def order(self, part: np.ndarray) -> np.ndarray:
-        """Return columns of numbers that describe the order of the rows of a table."""
+    def order(self, part: Any) -> Any:
+        """Return columns of numbers that describe the order of the rows of a table.
+
+        None for rows that are read by blocks.
+        """
+        if isinstance(part, LazyRows):
+            return None
         kernel = IndicatorKernel() if self.of_labels else None
         rows = part if self.of_labels else as_numbers(part, "y").astype(np.float64)
         return np.asarray(columns_of(rows, [kernel], all_rows=False))
@@ -111,8 +126,11 @@ class ColumnSample:
 
         It is the largest difference of the frequencies of a set of values. The sets are
         all sets of labels, or the intervals of numbers, with or without missing values.
+        If rows are read by blocks, some of them are compared.
         """
-        parts = self.parts
+        parts = [p.sample if isinstance(p, LazyRows) else p for p in self.parts]
+        if self.of_labels and parts[0].dtype.kind == "f":
+            parts = [np.argmax(part, axis=1)[:, np.newaxis] for part in parts]
         sizes = [len(part) for part in parts]
         if self.of_labels:
             codes = encode_labels(*parts).ravel()
@@ -174,6 +192,52 @@ def read_samples(
             )
         columns.append(parts)
     return labels, [_read(parts, names) for parts in zip(*columns, strict=True)]
+
+
+def read_lazy_samples(
+    tables: Sequence[Any], names: Sequence[str], reader: Reader, *target: Any
+) -> tuple[list[Any], list[ColumnSample], Any]:
+    """Read the columns of tables by blocks, as views of the columns of their rows.
+
+    Returns the names of the columns, the columns, and the rows of the `target`.
+    """
+    for table, name in zip(tables, names, strict=True):
+        if kind := kind_of_blocks(table):
+            reader._refuse_in_memory(name, kind)
+    check_column_encoder(reader.encoder, None, kinds=())
+    mixed = reader.encoder is not None
+    rows = [open_rows(*t, summarize=mixed) for t in zip(tables, names, strict=True)]
+    for other, name in zip(rows[1:], names[1:], strict=True):
+        refuse_other_columns(rows[0], other, names[0], name)
+    missing = [[c.n_missing / len(Z) for c in Z.summaries or ()] for Z in rows]
+    labels: list[Any] = rows[0].columns or [f"x{j}" for j in range(rows[0].shape[1])]
+    if mixed and any(Z.needs_encoding for Z in rows):
+        # Labels are compared by their codes, so no category is merged with others.
+        reader = replace(reader, encoder=TableEncoder(max_categories=None))
+    y = None
+    if target:
+        rows[0], y = reader.pair_of_blocks(tables[0], *target, fit=True)
+    else:
+        rows = reader.together(rows, names)
+    columns, encoder = [], rows[0].encoder
+    for j in range(len(labels)):
+        shares = [own[j] if own else 0.0 for own in missing]
+        positions, unit = [j], None
+        if encoder is not None:
+            block, found = encoder._blocks[j], encoder.output_slices_[j]
+            positions = list(range(found.start, found.stop))
+            if (kind := block.form.kind) == "category":
+                unit = block.scale
+            elif not any(shares):
+                positions = positions[:1]
+                unit = np.ldexp(1 / block.scale, -block.exponent)
+                unit = unit if kind == "number" else None
+        views = [Z.take(positions) for Z in rows]
+        if unit is not None:
+            views = [view / np.full(len(positions), unit) for view in views]
+        of_labels = encoder is not None and kind == "category"
+        columns.append(ColumnSample(views, of_labels, shares))
+    return labels, columns, y
 
 
 def _split(X: Any, name: str) -> tuple[list[Any], list[Any]]:
@@ -449,7 +513,10 @@ def _test_column(
     """
     name, column, seed = task
     if column.of_labels:
-        settings = replace(settings, kernels=[IndicatorKernel()])
+        # The inner product of two rows of zeros and ones is 1 for equal labels.
+        lazy = isinstance(column.stored[0], LazyRows)
+        label_kernel = LinearKernel() if lazy else IndicatorKernel()
+        settings = replace(settings, kernels=[label_kernel])
     own, samples = copy(estimator).set_params(random_state=seed), column.parts
 
     def test(n_resamples: int) -> TestResult:
@@ -624,7 +691,12 @@ def two_sample_columns(
     X: Any, Y: Any, estimator: MMDEstimator, settings: Settings
 ) -> ColumnTests:
     """Test every column of two samples, with checked parameters."""
-    data = read_samples((X, Y), ("X", "Y"), estimator.encoder)
+    data: Any
+    if any(isinstance(Z, LazyRows) or kind_of_blocks(Z) for Z in (X, Y)):
+        reader = Reader(settings.kernels, 2, estimator.encoder, estimator)
+        *data, _ = read_lazy_samples((X, Y), ("X", "Y"), reader)
+    else:
+        data = read_samples((X, Y), ("X", "Y"), estimator.encoder)
     tests = _test_columns(estimator, settings, data)
     if settings.options.block_length is not None:
         return tests
@@ -715,9 +787,16 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
     [0.164, 0.003, 0.852]
     """
     estimator, settings = checked_tests(HSICEstimator, **params)
+    reader = Reader(settings.kernels, 4, estimator.encoder, estimator)
+    labels = reads_labels(settings)
+    if kind_of_blocks(X):
+        names, columns, y = read_lazy_samples((X,), ("X",), reader, y, labels)
+        if not settings.target_kernels:
+            chosen = lazy_target_kernels(y, settings.kernels)
+            settings = replace(settings, target_kernels=chosen)
+        return _test_columns(estimator, settings, (names, columns), y)
     names, columns = read_samples((X,), ("X",), estimator.encoder)
-    reader = Reader(settings.kernels, encoder=estimator.encoder)
-    y = reader.target(y, labels=reads_labels(settings))
+    y = reader.target(y, labels=labels)
     # Checked here, so that the error does not name the first column.
     target = as_array(y, "y")
     refuse_missing(target, "y")

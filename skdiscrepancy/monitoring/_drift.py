@@ -17,9 +17,17 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, dia_array, issparse
 from sklearn.base import clone
 
-from skdiscrepancy._data.checks import RUN, generator_of, takes_parameters_of
+from skdiscrepancy._data.arrays import as_block, check_rows, kind_of_blocks
+from skdiscrepancy._data.blocks import lazy_rows, open_rows, rows_at
+from skdiscrepancy._data.checks import (
+    RUN,
+    draw_seeds,
+    generator_of,
+    takes_parameters_of,
+)
 from skdiscrepancy._data.frames import (
     Column,
     as_table,
@@ -30,6 +38,7 @@ from skdiscrepancy._data.frames import (
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import Settings, check_parameters
 from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.readers import Reader, refuse_other_columns
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import effect_size
@@ -45,7 +54,12 @@ from skdiscrepancy.inference._multiple_tests import (
 from skdiscrepancy.inference._tests import mmd_test
 from skdiscrepancy.kernels._base import IndicatorKernel
 from skdiscrepancy.kernels._radial import LaplaceKernel
-from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
+from skdiscrepancy.tables import (
+    TableEncoder,
+    encode,
+    fit_encoder,
+    refuse_encoder_of_blocks,
+)
 
 # Bars of a histogram, and categories that have a bar of their own.
 N_BINS, N_BARS = 24, 6
@@ -545,6 +559,10 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
         Number of rows of the new table.
     level : float
         Significance level.
+    n_compared : tuple of int
+        Number of random rows of each table that the contributions compare. The
+        explanation compares at most 1000 of them. If a table is read by blocks, the
+        effect sizes, marginals and pairs come from these rows, too.
 
     See Also
     --------
@@ -586,6 +604,7 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     n_reference: int
     n_new: int
     level: float
+    n_compared: tuple[int, int] = (0, 0)
 
     _display = "DriftReportDisplay"
     _item = "column"
@@ -698,6 +717,8 @@ def drifting_set(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> list[i
 # by contributions and effect sizes that take quadratic time.
 EXPLAINED_ROWS = 1000
 COMPARED_ROWS = 5000
+# Larger tables in memory are encoded by blocks, if the joint test uses features.
+MOST_VALUES = 2**23
 # Keywords that come first in the signature of a report.
 FIRST = f"level correction n_resamples max_columns max_rows encoder {RUN}"
 
@@ -810,18 +831,17 @@ def drift_report(
     values = check_parameters({**own, "encoder": encoder})
     kernels: list[Any] = [] if "kernel" in params else [LaplaceKernel()]
     mmd, settings = checked_tests(MMDEstimator, **params)
-    new, columns = _read_tables(reference, new)
     with progress("drift report", 4, mmd.verbose) as line:
-        tables = _Tables([reference, new], encoder, mmd)
+        tables = _Tables(reference, new, encoder, mmd)
         of_columns = replace(settings, kernels=kernels or settings.kernels)
-        column_tests = two_sample_columns(reference, new, mmd, of_columns)
+        column_tests = two_sample_columns(*tables.given, mmd, of_columns)
         # The tests of columns have looked at the order of the rows.
         settings = of_tests(settings, 1)
 
         plain = copy(mmd).set_params(encoder=None)
 
         def pvalue_of(columns: list[int]) -> float:
-            x, y = tables.of(columns)
+            x, y = tables.rows_of(columns)
             return copy(plain)._test_pair(x, y, settings, effect=False).pvalue
 
         line.advance()
@@ -833,64 +853,173 @@ def drift_report(
         )
         line.advance()
         found = [j for group in groups for j in group]
-        x, y = tables.of(found or list(range(len(columns))))
-        kept, rows = tables.draw_rows(COMPARED_ROWS)
+        x, y = tables.of(found or list(range(len(tables.columns))))
+        kept, others = tables.draw_rows(COMPARED_ROWS)
         same = ("bandwidth", "n_bandwidths", *RUN.split())
         how = {name: getattr(mmd, name) for name in same}
         if isinstance(mmd.bandwidth, str) and mmd.bandwidth == "dyadic":
             how["bandwidth"] = "grid"
         complete = Settings(CompleteU(), settings.kernels)
         fitted = MMDEstimator(**how)._fit(x[kept], complete)
-        contributions = fitted._contributions(y[rows])
+        contributions, rows = fitted._contributions(y[others]), others
         line.advance()
-    names = column_tests.feature_names
-    named = [(name, *pair) for name, pair in zip(names, columns, strict=True)]
+    names, sample = column_tests.feature_names, tables.samples[1]
+    named = [(name, *pair) for name, pair in zip(names, tables.columns, strict=True)]
     largest = np.argsort(-contributions, kind="stable")[: values["max_rows"]]
     rows = rows[largest]
-    index = getattr(new, "index", None) if is_table(new) else None
-    missing = np.array([[np.mean(of_table.missing) for of_table in c] for c in columns])
+    # Of the rows that are not in the sample, neither values nor labels are known.
+    index = getattr(sample, "index", None) if is_table(sample) else None
+    missing = column_tests.missing_x, column_tests.missing_y
+    shares = np.array(missing).T.tolist()
     return DriftReport(
         joint_test=joint_test,
         column_tests=column_tests,
         kinds=list(tables.encoder.kinds_),
         effect_sizes=tables.effect_sizes(),
-        missing_reference=missing[:, 0],
-        missing_new=missing[:, 1],
+        missing_reference=missing[0],
+        missing_new=missing[1],
         explanation=[[names[j] for j in group] for group in groups],
         remaining_pvalue=remaining,
-        rows=rows,
-        row_labels=(rows if index is None else index[rows]).tolist(),
+        rows=tables.positions[1][rows],
+        row_labels=(tables.positions[1] if index is None else index)[rows].tolist(),
         row_values=[
             {name: write_value(column, row) for name, _, column in named}
             for row in rows
         ],
         contributions=contributions[largest],
-        marginals=[marginal(*column) for column in columns],
+        marginals=[
+            marginal(*pair) | {"missing": share}
+            for pair, share in zip(tables.columns, shares, strict=True)
+        ],
         pairs=[
             pair_points([named[j] for j in group[:2]], generator_of(mmd.random_state))
             for group in groups
             if len(group) > 1
         ],
-        n_reference=len(tables.x),
-        n_new=len(tables.y),
+        n_reference=tables.encoded[0].shape[0],
+        n_new=tables.encoded[1].shape[0],
         level=float(values["level"]),
+        n_compared=(len(kept), len(others)),
     )
 
 
 class _Tables:
-    """Both tables, encoded as numbers."""
+    """Both tables, encoded as numbers.
 
-    def __init__(self, tables: Any, encoder: Any, mmd: MMDEstimator):
-        self.mmd = mmd
+    Attributes
+    ----------
+    given : list
+        Both tables, with columns in the same order.
+    samples : list
+        Both tables, or random rows of tables that are read by blocks.
+    positions : list of ndarray of shape (n_rows,)
+        Positions of the rows of the samples in the tables.
+    columns : list of tuple of Column
+        The columns of the samples.
+    x, y : {ndarray, csr_array} of shape (n_rows, n_columns)
+        The samples, encoded.
+    encoded, joint : list of {ndarray, csr_array, LazyRows}
+        Both tables, encoded, and as the joint test reads them.
+    """
+
+    def __init__(self, reference: Any, new: Any, encoder: Any, mmd: MMDEstimator):
+        self.mmd, self.names = mmd, ["reference", "new"]
         own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
-        self.encoder = clone(own)._fit_tables(tables, ["reference", "new"])
+        self.encoder = clone(own)
+        self.given = [reference, in_order(new, reference, *self.names[::-1])]
+        as_given = not (encoder is own or isinstance(encoder, str))
+        if any(map(kind_of_blocks, self.given)):
+            self._in_blocks(encoder if as_given else own)
+        elif any(map(issparse, self.given)):
+            self._sparse()
+        elif (
+            mmd.n_components is not None
+            and sum(np.prod(getattr(table, "shape", 0)) for table in self.given)
+            > MOST_VALUES
+        ):
+            tables = self.given
+            self._in_blocks(encoder if as_given else own)
+            self.given = tables
+        else:
+            self.columns = _read_columns(*self.given)
+            self._encode(self.given)
+            self.encoded = [self.x, self.y]
+            self.positions = [np.arange(len(Z)) for Z in self.encoded]
+            self.joint = self.encoded
+            if as_given:
+                fitted = fit_encoder(encoder, self.given)
+                self.joint = [encode(fitted, table) for table in self.given]
+        if issparse(reference) and as_given:
+            self.joint = self.given
+
+    def _encode(self, samples: list[Any]) -> None:
+        """Encode tables in memory, by an encoder that may have been fitted."""
+        self.samples = samples
+        if not hasattr(self.encoder, "kinds_"):
+            self.encoder._fit_tables(samples, self.names)
         # `set_output` can make DataFrames of the encoding.
-        self.x, self.y = (np.asarray(self.encoder.transform(t)) for t in tables)
-        self.joint = [self.x, self.y]
-        is_auto = isinstance(encoder, str) and encoder == "auto"
-        if encoder is not own and not is_auto:
-            fitted = fit_encoder(encoder, tables)
-            self.joint = [encode(fitted, table) for table in tables]
+        self.x, self.y = (np.asarray(self.encoder.transform(t)) for t in samples)
+
+    def _draw(self, rows: list[Any], take: Callable[..., Any]) -> None:
+        """Encode random rows of both tables, and read their columns."""
+        draw = np.random.default_rng(draw_seeds(generator_of(self.mmd.random_state), 1))
+        most = min(COMPARED_ROWS, MOST_VALUES // rows[0].shape[1])
+        self.positions = [
+            np.sort(draw.choice(Z.shape[0], min(Z.shape[0], most), replace=False))
+            for Z in rows
+        ]
+        self._encode([take(*pair) for pair in zip(rows, self.positions, strict=True)])
+        forms = [block.form for block in self.encoder._blocks]
+        pairs = zip(self.samples, self.names, strict=True)
+        self.columns = list(zip(*(read_columns(*p, forms) for p in pairs), strict=True))
+
+    def _in_blocks(self, encoder: Any) -> None:
+        """Read both tables by blocks, and some rows as they are."""
+        refuse_encoder_of_blocks(encoder)
+        reader = Reader(None, 2, "auto", self.mmd)
+        for table, name in zip(self.given, self.names, strict=True):
+            if kind := kind_of_blocks(table):
+                reader._refuse_in_memory(name, kind)
+        pairs = zip(self.given, self.names, strict=True)
+        # What the first pass finds is kept for the tests of columns.
+        self.given = rows = [open_rows(*pair, summarize=True) for pair in pairs]
+        refuse_other_columns(*rows, *self.names)
+        self.encoder._fit_tables(rows, self.names)
+        self._draw(rows, rows_at)
+        # Without the indicators of missing values and unseen categories that are zero.
+        self.varying = [
+            range(own.start, own.stop - (kind == "category") - (not any(n_missing)))
+            for own, kind, *n_missing in zip(
+                self.encoder.output_slices_,
+                self.encoder.kinds_,
+                *([c.n_missing for c in Z.summaries] for Z in rows),
+                strict=True,
+            )
+        ]
+        self.encoded = [lazy_rows(encode(self.encoder, Z), Z.name, 2) for Z in rows]
+        self.joint = self.encoded
+        if encoder is None:
+            self.joint = [lazy_rows(copy(Z), Z.name, 2) for Z in rows]
+
+    def _sparse(self) -> None:
+        """Scale sparse matrices by the encoder of some of their rows."""
+        pairs = zip(self.given, self.names, strict=True)
+        rows = [as_block(check_rows(*p, accept_sparse="csr")) for p in pairs]
+        self._draw(rows, lambda Z, some: Z[some].toarray())
+        blocks: Any = self.encoder._blocks
+        units = [np.ldexp(block.scale, block.exponent) for block in blocks]
+        # A shift by the median would change no distance.
+        scale = dia_array(([1 / np.array(units)], [0]), shape=(len(units),) * 2)
+        self.encoded = self.joint = [csr_array(Z @ scale) for Z in rows]
+
+    def rows_of(self, columns: list[int]) -> list[Any]:
+        """Return the encoded columns of all rows of both tables."""
+        if isinstance(self.encoded[0], np.ndarray):
+            return self.of(columns)
+        if issparse(self.encoded[0]):
+            return [Z[:, columns] for Z in self.encoded]
+        positions = [i for j in columns for i in self.varying[j]]
+        return [Z.take(positions) for Z in self.encoded]
 
     def of(self, columns: list[int]) -> list[np.ndarray]:
         """Return the encoded columns of both tables."""
@@ -969,16 +1098,15 @@ class _Tables:
         return np.array(sizes)
 
 
-def _read_tables(reference: Any, new: Any) -> tuple[Any, list[tuple[Column, Column]]]:
-    """Return the new table in the order of the reference, and the columns of both."""
+def _read_columns(reference: Any, new: Any) -> list[tuple[Column, Column]]:
+    """Return the columns of both tables."""
     first = _read(reference, "reference", None)
-    new = in_order(new, reference, "new", "reference")
     n_columns = len(_read(new, "new", None))
     if n_columns != len(first):
         raise ValueError(
             f"new has {n_columns} columns, must have {len(first)} as reference."
         )
-    return new, list(zip(first, _read(new, "new", first), strict=True))
+    return list(zip(first, _read(new, "new", first), strict=True))
 
 
 def _read(table: Any, name: str, like: list[Column] | None) -> list[Column]:

@@ -8,13 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skdiscrepancy._data.arrays import SparseRows, as_block, as_rows
+from skdiscrepancy._data.blocks import SAMPLE_ROWS, LazyRows, table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
@@ -30,6 +33,7 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._estimators.base import check_parameters, collection_of
 from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, decay_rate, gram
 from skdiscrepancy._gram.run import (
     Run,
@@ -114,6 +118,20 @@ class StreamKernels:
         """Return the state without copies of the reference sample."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    @property
+    def m(self) -> int:
+        """Number of rows of the reference sample."""
+        return len(self.reference)
+
+    def empty(self) -> Window:
+        """Return a window without rows."""
+        none = np.empty((len(self.kernels), 0))
+        return Window(self.reference[:0], none, none)
+
+    def within(self, rows: np.ndarray) -> np.ndarray:
+        """Return the kernel sums of each row of a window over the window."""
+        return gram(self.kernels, rows).sums()
+
     @cached_property
     def totals(self) -> np.ndarray:
         """Sums of the Gram matrices of the reference without their diagonals."""
@@ -124,6 +142,8 @@ class StreamKernels:
         """Rates of the kernels by their norm, empty if one is no exponential."""
         rates: dict[int, dict[int, float]] = {}
         for k, kernel in enumerate(self.kernels):
+            if isinstance(self.reference, SparseRows):
+                return {}
             rate = decay_rate(kernel, self.reference.dtype)
             if rate is None or not rate < 0:
                 return {}
@@ -167,7 +187,7 @@ class StreamKernels:
         within : ndarray of shape (n_kernels, n_new, n_old + n_new)
             Kernel of each new row with the rows before that are in its window.
         """
-        rows, n_old = np.concatenate((old, new)), len(old)
+        rows, n_old = joined(old, new), len(old)
         shape = (len(self.kernels), len(new))
         cross = np.empty(shape)
         within = np.zeros((*shape, len(rows)), dtype=self.reference.dtype)
@@ -192,8 +212,13 @@ class StreamKernels:
         self, rows: np.ndarray, n_old: int, cross: np.ndarray, within: np.ndarray
     ) -> None:
         """Write the values of `values`, row by row."""
-        m, (source, written) = len(self.reference), self._source
-        written[: len(rows)] = rows
+        m = len(self.reference)
+        if isinstance(rows, SparseRows):
+            # Sparse rows are not centred.
+            source = gram(self.kernels, self.reference, rows)
+        else:
+            source, written = self._source
+            written[: len(rows)] = rows
         for i, stop in enumerate(range(n_old, len(rows))):
             start = max(0, stop + 1 - self.size)
             here = slice(m + stop, m + stop + 1)
@@ -201,6 +226,13 @@ class StreamKernels:
             if start < stop:
                 values = source.stack(here, slice(m + start, m + stop))
                 within[:, i, start:stop] = values[:, 0]
+
+
+def joined(a: Any, b: Any) -> Any:
+    """Return the rows of two samples below each other."""
+    if isinstance(a, SparseRows):
+        return as_rows(vstack((a.matrix, b.matrix), format="csr"))
+    return np.concatenate((a, b))
 
 
 def _differences(A: np.ndarray, B: np.ndarray, norm: int) -> np.ndarray:
@@ -238,7 +270,7 @@ class Window:
         """Yield the window after each of some new rows."""
         n = len(self)
         values, within = stream.values(self.rows, new)
-        rows = np.concatenate((self.rows, new))
+        rows = joined(self.rows, new)
         cross = np.concatenate((self.cross, values), axis=1)
         later = np.concatenate((self.later, np.zeros_like(values)), axis=1)
         for i, stop in enumerate(range(n, len(rows))):
@@ -250,8 +282,7 @@ class Window:
     def statistics(self, stream: StreamKernels) -> np.ndarray:
         """Return the squared MMD to the reference sample, for each kernel."""
         pairs, cross = 2 * self.later.sum(axis=1), self.cross.sum(axis=1)
-        sizes = len(self), len(stream.reference)
-        return window_statistics(pairs, cross, stream.totals, *sizes)
+        return window_statistics(pairs, cross, stream.totals, len(self), stream.m)
 
     def change_point(self, stream: StreamKernels, scales: np.ndarray) -> int:
         """Return the row at which a change is most likely.
@@ -267,18 +298,120 @@ class Window:
             np.cumsum(sums[:, ::-1], axis=1)[:, :0:-1]
             for sums in (2 * self.later, self.cross)
         )
-        totals, m = stream.totals[:, np.newaxis], len(stream.reference)
-        values = window_statistics(pairs, cross, totals, sizes, m)
+        totals = stream.totals[:, np.newaxis]
+        values = window_statistics(pairs, cross, totals, sizes, stream.m)
         return int(np.argmax(np.max(sizes * values / scales[:, np.newaxis], axis=0)))
 
     def contributions(self, stream: StreamKernels) -> np.ndarray:
         """Return what each row adds to the squared MMD of the mean of the kernels."""
-        n, m = len(self), len(stream.reference)
+        n = len(self)
         if n == 0:
             return np.empty(0)
-        within = gram(stream.kernels, self.rows).sums()
-        levels = stream.levels[:, np.newaxis]
-        return np.mean(within / n - 2 * self.cross / m + levels, axis=0)
+        within, levels = stream.within(self.rows), stream.levels[:, np.newaxis]
+        return np.mean(within / n - 2 * self.cross / stream.m + levels, axis=0)
+
+
+class StreamFeatures:
+    """Features of the rows of a stream, and their sums over the reference sample.
+
+    Parameters
+    ----------
+    source : FeatureGram
+        Features of the reference sample.
+    reference : {ndarray, SparseRows} of shape (n_rows, n_features)
+        Rows of the reference sample from which streams are simulated.
+    size : int
+        Number of rows of a window.
+    """
+
+    most_rows = MOST_ROWS
+
+    def __init__(self, source: FeatureGram, reference: Any, size: int):
+        self.maps, self.m = source.maps, source.n
+        self.reference, self.size = reference, size
+        [(features, diagonals)] = source.means
+        widest = max(map(self.maps.size, range(source.n_kernels)))
+        self.of_all = np.zeros((source.n_kernels, widest))
+        for own, total in zip(self.of_all, features, strict=True):
+            own[: len(total)] = total
+        squares = np.square(self.of_all).sum(axis=1)
+        self.totals, self.levels = squares - diagonals, squares / self.m**2
+        self.sums = np.empty((source.n_kernels, len(reference)))
+        for strip, k, F in self.maps.strips(as_block(reference), np.arange(self.m)):
+            products = F @ self.of_all[k, : F.shape[1]] - self.maps.squares(k, F)
+            self.sums[k, strip] = products
+
+    def features(self, rows: Any) -> np.ndarray:
+        """Return features of shape (n_kernels, n_rows, n_components)."""
+        K, size = self.of_all.shape
+        found = np.zeros((K, len(rows), size))
+        for k, F in self.maps.evaluate(as_block(rows), np.arange(len(rows))):
+            found[k, :, : F.shape[1]] = F.toarray() if issparse(F) else F
+        return found
+
+    def within(self, rows: Any) -> np.ndarray:
+        """Return the kernel sums of each row of a window over the window."""
+        F = self.features(rows)
+        return np.einsum("kid,kd->ki", F, F.sum(axis=1))
+
+    def empty(self) -> FeatureWindow:
+        """Return a window without rows."""
+        return FeatureWindow(self.reference[:0], np.zeros_like(self.of_all), 0.0, 0)
+
+
+class FeatureWindow(NamedTuple):
+    """The last rows of a stream, with the sum of their features.
+
+    A new row takes constant time: its features come in, and those of the oldest row go
+    out. The sum is computed anew when all rows have gone, so no rounding errors pile
+    up.
+    """
+
+    rows: Any
+    total: np.ndarray
+    squares: Any
+    n_seen: int
+
+    def slide(self, stream: StreamFeatures, new: Any) -> Iterator[FeatureWindow]:
+        """Yield the window after each of some new rows."""
+        rows, total, squares, n = joined(self.rows, new), *self[1:]
+        n_old = len(self.rows)
+        for stop in range(n_old + 1, len(rows) + 1):
+            n, start = n + 1, max(0, stop - stream.size)
+            last, leaving = rows[start:stop], rows[start - 1 : stop - stream.size]
+            if n % stream.size == 0:
+                F = stream.features(last)
+                total, squares = F.sum(axis=1), np.square(F).sum(axis=(1, 2))
+            else:
+                # Row by row, because products round differently for more rows.
+                for some, sign in (rows[stop - 1 : stop], 1), (leaving, -1):
+                    if len(some):
+                        F = sign * stream.features(some)[:, 0]
+                        total = total + F
+                        squares = squares + sign * np.square(F).sum(axis=1)
+            yield FeatureWindow(last, total, squares, n)
+
+    def statistics(self, stream: StreamFeatures) -> np.ndarray:
+        """Return the squared MMD to the reference sample, for each kernel."""
+        pairs = np.square(self.total).sum(axis=1) - self.squares
+        cross = np.einsum("kd,kd->k", self.total, stream.of_all)
+        n = len(self.rows)
+        return window_statistics(pairs, cross, stream.totals, n, stream.m)
+
+    def _with_sums(self, stream: StreamFeatures) -> Window:
+        """Return the window with the kernel sums of its rows."""
+        F = stream.features(self.rows)
+        after = np.cumsum(F[:, ::-1], axis=1)[:, ::-1] - F
+        cross = np.einsum("kid,kd->ki", F, stream.of_all)
+        return Window(self.rows, cross, np.einsum("kid,kid->ki", F, after))
+
+    def change_point(self, stream: StreamFeatures, scales: np.ndarray) -> int:
+        """Return the row at which a change is most likely."""
+        return self._with_sums(stream).change_point(stream, scales)
+
+    def contributions(self, stream: StreamFeatures) -> np.ndarray:
+        """Return what each row adds to the squared MMD of the mean of the kernels."""
+        return self._with_sums(stream).contributions(stream)
 
 
 # Number of alarms from which a threshold is estimated. The standard error of the run
@@ -317,27 +450,13 @@ class StreamTask(Task):
 
     def __call__(self, seed: int) -> np.ndarray:
         """Return the statistics of all windows of a stream, one row for each kernel."""
-        m, w = len(self.stream.reference), self.stream.size
-        rows = np.random.RandomState(seed).permutation(m)[: self.n_rows]
-        n = len(rows)
-        # The sums of each row over the w - 1 rows before it, and after it.
-        earlier, later = np.zeros((2, self.source.n_kernels, n))
+        m, w, n_pool = self.stream.m, self.stream.size, len(self.stream.reference)
+        rows = np.random.RandomState(seed).permutation(n_pool)[: self.n_rows]
         with np.errstate(all="ignore"):
-            for start in range(0, n, BLOCK):
-                end_if_stopped()
-                stop, first = min(start + BLOCK, n), max(0, start - w + 1)
-                some = rows[start:stop], rows[first:stop]
-                tile = Tile(*some, band=(start - first, w))
-                before, after = self.source.both_sums(tile)
-                earlier[:, start:stop] = before
-                later[:, first:stop] += after
-            # The window that ends at row i gains the pairs of row i with earlier rows,
-            # and loses the pairs of row i - w with later rows.
-            pairs = np.cumsum(earlier, axis=1)
-            pairs[:, w:] -= np.cumsum(later, axis=1)[:, :-w]
+            pairs = 2 * self._pairs(rows)[:, w - 1 :]
             cross = np.cumsum(self.stream.sums[:, rows], axis=1)
             cross[:, w:] -= cross[:, :-w].copy()
-            pairs, cross = 2 * pairs[:, w - 1 :], cross[:, w - 1 :]
+            cross = cross[:, w - 1 :]
             # The pairs within the window come off, so the window is compared with rows
             # that are not in the window, as rows of a stream are.
             others = self.stream.totals[:, np.newaxis] - 2 * cross + pairs
@@ -346,6 +465,42 @@ class StreamTask(Task):
             # variance of 1 / w + 1 / (m - w) in place of 1 / w + 1 / m. The statistic
             # is quadratic in this difference.
             return values * (1 - (w / m) ** 2)
+
+    def _pairs(self, rows: np.ndarray) -> np.ndarray:
+        """Return the sums over pairs of rows of the window that ends at each row."""
+        n, w = len(rows), self.stream.size
+        # The sums of each row over the w - 1 rows before it, and after it.
+        earlier, later = np.zeros((2, self.source.n_kernels, n))
+        for start in range(0, n, BLOCK):
+            end_if_stopped()
+            stop, first = min(start + BLOCK, n), max(0, start - w + 1)
+            some = rows[start:stop], rows[first:stop]
+            tile = Tile(*some, band=(start - first, w))
+            before, after = self.source.both_sums(tile)
+            earlier[:, start:stop] = before
+            later[:, first:stop] += after
+        # The window that ends at row i gains the pairs of row i with earlier rows, and
+        # loses the pairs of row i - w with later rows.
+        pairs = np.cumsum(earlier, axis=1)
+        pairs[:, w:] -= np.cumsum(later, axis=1)[:, :-w]
+        return pairs
+
+
+class FeatureTask(StreamTask):
+    """Simulates a stream, with features of its rows."""
+
+    def _pairs(self, rows: np.ndarray) -> np.ndarray:
+        """Return the sums over pairs of rows of the window that ends at each row."""
+        w, pairs = self.stream.size, np.empty((self.source.n_kernels, len(rows)))
+        block = as_block(self.stream.reference)[rows]
+        for k, F in self.stream.maps.evaluate(block, rows):
+            end_if_stopped()
+            F = F.toarray() if issparse(F) else F
+            sums, squares = np.cumsum(F, axis=0), np.cumsum(np.square(F).sum(axis=1))
+            sums[w:] -= sums[:-w].copy()
+            squares[w:] -= squares[:-w].copy()
+            pairs[k] = (np.square(sums).sum(axis=1) - squares) / 2
+        return pairs
 
 
 def simulate_thresholds(
@@ -511,6 +666,11 @@ class DriftMonitor(BaseEstimator):
         between rows of the reference sample.
     n_bandwidths : int, default=10
         Number of bandwidths of a "grid".
+    n_components : int or None, default=None
+        None uses exact kernels. An integer uses that many random features for each
+        kernel. The time of a row then depends neither on `window_size` nor on the
+        reference sample, which may be read by blocks: a dask array or DataFrame, a list
+        of blocks, or a function that returns an iterator of blocks.
     encoder : "auto", None or transformer, default="auto"
         How to encode tables. "auto" encodes a DataFrame that has categories, dates or
         missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
@@ -529,7 +689,8 @@ class DriftMonitor(BaseEstimator):
     ----------
     reference_ : ndarray of shape (n_samples, n_features)
         Sample seen during :term:`fit`, encoded if there is an encoder. A float array is
-        not copied.
+        not copied. With `n_components`, at most 32 768 evenly spaced rows, from which
+        streams are simulated.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
@@ -583,6 +744,7 @@ class DriftMonitor(BaseEstimator):
     kernel: Any = ("gaussian", "laplace")
     bandwidth: Any = "grid"
     n_bandwidths: int = 10
+    n_components: int | None = None
     encoder: Any = "auto"
     n_jobs: int | None = None
     random_state: RandomStateLike = None
@@ -598,8 +760,9 @@ class DriftMonitor(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Reference sample: independent rows without drift.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Reference sample: independent rows without drift. With `n_components`, it
+            may be in blocks.
         y : None
             Not used, present for API consistency.
 
@@ -612,7 +775,8 @@ class DriftMonitor(BaseEstimator):
         run_length = check_number(self.run_length, "run_length", least=2)
         params = self.get_params(deep=False)
         kernels = check_parameters(params)["kernel"]
-        reader = Reader(None, 2, self.encoder, self)
+        reader = Reader(kernels if issparse(X) else None, 2, self.encoder, self)
+        X = reader.blocks(X)
         encoder = reader.fit([X])
         rows = reader.rows(X, reset=True)
         n, least = len(rows), LEAST_WINDOWS * size
@@ -635,19 +799,29 @@ class DriftMonitor(BaseEstimator):
             remedy="watch the errors of a forecast instead",
             silence="shuffle the reference sample",
         )
-        collection = collection_of(self, [rows], kernels, layout_of(encoder, X))
+        layout = layout_of(encoder, table_of(X))
+        collection = collection_of(self, [rows], kernels, layout)
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
-        run = Run(self.n_jobs, self.verbose)
-        source = gram(evaluated, rows, run=run)
+        run, generator = Run(self.n_jobs, self.verbose), generator_of(self.random_state)
+        features, stream = self.n_components is not None, cast(Any, None)
+        seed = draw_seeds(generator, 1)[0] if features else 0
+        source = gram(
+            evaluated, rows, n_components=self.n_components, seed=seed, run=run
+        )
         with progress("thresholds", 2, self.verbose) as both:
-            sums = check_finite(source.sums(diagonal=False))
-            diagonals = source.diagonal().sum(axis=1, dtype=np.float64)
-            levels = (sums.sum(axis=1) + diagonals) / n**2
-            stream = StreamKernels(evaluated, rows, size, sums, levels)
+            if features:
+                step = -(-n // SAMPLE_ROWS)
+                rows = rows.sample if isinstance(rows, LazyRows) else rows[::step]
+                stream = StreamFeatures(source, rows, size)
+                check_finite(stream.sums)
+            else:
+                sums = check_finite(source.sums(diagonal=False))
+                diagonals = source.diagonal().sum(axis=1, dtype=np.float64)
+                levels = (sums.sum(axis=1) + diagonals) / n**2
+                stream = StreamKernels(evaluated, rows, size, sums, levels)
             both.advance()
-            scales, thresholds = simulate_thresholds(
-                StreamTask(source, stream), run_length, self.random_state, run
-            )
+            task = (FeatureTask if features else StreamTask)(source, stream)
+            scales, thresholds = simulate_thresholds(task, run_length, generator, run)
             both.advance()
         # All at once, so that a fit that ends early leaves no monitor of two samples.
         self.encoder_, self.reference_, self.kernels_ = encoder, rows, collection
@@ -667,8 +841,7 @@ class DriftMonitor(BaseEstimator):
             The monitor, with an empty window.
         """
         check_is_fitted(self)
-        empty = np.empty((len(self.kernels_), 0))
-        self._window = Window(self.reference_[:0], empty, empty)
+        self._window = self._stream.empty()
         self.n_seen_ = 0
         self.statistic_: float | None = None
         self.threshold_ = float(self.thresholds_[0])
@@ -687,7 +860,7 @@ class DriftMonitor(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_features,) or (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_features,) or (n_rows, n_features)
             One row, or several rows in the order of their time.
 
         Returns
@@ -732,7 +905,13 @@ class DriftMonitor(BaseEstimator):
     def _stream_rows(self, X: Any) -> np.ndarray:
         """Return one or more rows of a stream as an array."""
         dtype, plain = self.reference_.dtype, self.encoder_ is None
-        if plain and type(X) is np.ndarray and X.shape == (self.n_features_in_,):
+        sparse = isinstance(self.reference_, SparseRows)
+        if (
+            plain
+            and not sparse
+            and type(X) is np.ndarray
+            and X.shape == (self.n_features_in_,)
+        ):
             # The common case, without the checks that take longer than the kernels.
             row = X[np.newaxis].astype(dtype) if X.dtype.kind in "fiu" else X
             if row.dtype == dtype and np.isfinite(row).all():
@@ -758,14 +937,16 @@ class DriftMonitor(BaseEstimator):
             if row.dtype.kind in "US":
                 raise ValueError(f"X == {shown(X)}, {one_row}, of numbers, not text.")
             X = row[np.newaxis]
-        rows = Reader(None, 1, None, self, encoder_=self.encoder_).rows(X, reset=False)
+        kernels = self.kernels_ if sparse else None
+        reader = Reader(kernels, 1, None, self, encoder_=self.encoder_)
+        rows = reader.rows(csr_array(X) if sparse else X, reset=False)
         return rows.astype(dtype, copy=False)
 
     def _judge(self) -> bool:
         """Compare the statistic of the window with its threshold."""
         window, w = self._window, self._stream.size
         self.n_seen_ += 1
-        if len(window) < w:
+        if len(window.rows) < w:
             return False
         statistics = check_finite(window.statistics(self._stream))
         self.statistic_ = float(pool(statistics, self._scales))
