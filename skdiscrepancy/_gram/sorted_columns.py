@@ -57,23 +57,27 @@ class FactorGram(Gram):
     n_kernels = 1
 
     def __init__(self, features: np.ndarray):
-        self.features = features
+        self.factor = features
         self.n_features, self.n = features.shape
         self.dtype = features.dtype
+
+    def features(self, rows: Index) -> list[np.ndarray]:
+        """Return the features of some rows."""
+        return [self.factor[:, rows].T]
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the one tile."""
         values = place(out, 0)
-        np.matmul(self.features[:, rows].T, self.features[:, cols], out=values)
+        np.matmul(self.factor[:, rows].T, self.factor[:, cols], out=values)
         yield 0, values
 
     def sums(
         self, weights: np.ndarray | None = None, *, diagonal: bool = True
     ) -> np.ndarray:
         """Return the row sums of the Gram matrix, of shape (1, n_samples)."""
-        F = self.features
+        F = self.factor
         total = F.sum(axis=1, dtype=np.float64) if weights is None else F @ weights
         sums = F.T @ total
         if not diagonal:
@@ -129,13 +133,14 @@ class Features(Leaf):
     """A kernel with explicit features, on rows that are read block by block.
 
     Sums over rows need no pairs. All sums are made in float64. If `centred`, the
-    features have mean zero. HSIC does not change by this, and keeps its digits.
+    features have mean zero. HSIC does not change by this, and keeps its digits. Without
+    a kernel, `rows` is a Gram that has the features itself.
     """
 
-    def __init__(self, kernel: RowKernel, rows: Rows, *, centred: bool = False):
+    def __init__(self, kernel: RowKernel | None, rows: Any, *, centred: bool = False):
         self.kernel = kernel
         self.rows = rows
-        self.n_rows = len(rows)
+        self.n_rows = rows.n if kernel is None else len(rows)
         self.mean: np.ndarray | None = None
         [(_, first)] = self.blocks(0, 1)
         self.n_components = first.shape[1]
@@ -149,9 +154,12 @@ class Features(Leaf):
         stop = self.n_rows if stop is None else stop
         for begin in range(start, stop, BLOCK_ROWS):
             block = slice(begin, min(begin + BLOCK_ROWS, stop))
-            F = self.kernel.features(self.rows.take(block))
-            assert F is not None
-            F = F.astype(np.float64, copy=False)
+            if self.kernel is None:
+                [F] = self.rows.features(block)
+            else:
+                F = self.kernel.features(self.rows.take(block))
+                assert F is not None
+                F = F.astype(np.float64, copy=False)
             yield block, F if self.mean is None else F - self.mean
 
     def total(
