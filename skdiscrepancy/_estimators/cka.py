@@ -287,7 +287,9 @@ class Variable:
         weights: np.ndarray | None = None,
     ):
         self.rows, self.features, self.weights = rows, features, weights
-        self.kernel = kernel.learn([rows]) if isinstance(kernel, RowKernel) else kernel
+        if isinstance(kernel, RowKernel):
+            kernel = kernel.learn([np.asarray(rows)])
+        self.kernel = kernel
 
     @cached_property
     def factor(self) -> Factor:
@@ -324,8 +326,9 @@ class Variable:
         """Tell whether the norm of the centred Gram matrix is a rounding error."""
         trace = float(len(self.rows))
         if isinstance(self.kernel, RowKernel):
+            rows = np.asarray(self.rows)
             with np.errstate(all="ignore"):
-                trace = np.abs(self.kernel.pairs(self.rows, self.rows)).sum()
+                trace = np.abs(self.kernel.pairs(rows, rows)).sum()
         check_finite(np.array([norm, trace]))
         return bool(norm <= CONSTANT * trace)
 

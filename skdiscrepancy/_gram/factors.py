@@ -35,6 +35,7 @@ from skdiscrepancy.kernels._base import (
     KernelLike,
     RowKernel,
 )
+from skdiscrepancy.kernels._radial import RadialKernel
 
 # The factor is complete if the residual is below this fraction of the trace of the
 # centred matrix. Inner products of normalised matrices are then right to about 1e-9.
@@ -125,7 +126,7 @@ class StackedFactors:
     """The factors of several matrices in one array, whose parts they become."""
 
     def __init__(self, factors: list[Factor]):
-        self.rows = np.concatenate([factor.centred for factor in factors])
+        self.rows = np.concatenate([factor.rows for factor in factors])
         self.starts = np.cumsum([0, *(len(factor.rows) for factor in factors)])
         parts = np.split(self.rows, self.starts[1:-1])
         self.factors = [
@@ -176,7 +177,7 @@ class LazyFactors:
         self.blocks, self.n = LazyBlocks(whole, run=run), len(whole)
         self.roots = np.ones(1) if weights is None else np.sqrt(self.n * weights)
         self.means: list[Any] = [0.0] * len(self.maps)
-        found = self.sum(_totals, range(len(self.maps)))
+        found = self.sum(_strip_totals, range(len(self.maps)))
         self.means = [(total / self.n)[:, np.newaxis] for total, _ in found]
         self.sizes = np.array([square for _, square in found]) / self.n
 
@@ -212,7 +213,7 @@ class LazyFactors:
         Below them are products for which its rows are in another order within each
         strip, one for each of the seeds.
         """
-        found = self.sum(_products, range(len(self.maps)), [v], seeds)
+        found = self.sum(_strip_products, range(len(self.maps)), [v], seeds)
         parts = [np.split(C, 1 + len(seeds), axis=1) for C, _ in found]
         return np.square(parts).sum(axis=(2, 3)).T if found else np.array([])
 
@@ -225,7 +226,7 @@ class LazyFactors:
         step = max(1, int(np.sqrt(room) / max(sizes)))
         for batch, others in batches(range(p), range(p), step):
             ends = np.cumsum([sizes[v] for v in others])[:-1]
-            found = self.sum(_products, batch, others, ())
+            found = self.sum(_strip_products, batch, others, ())
             for a, (C, diagonals) in zip(batch, found, strict=True):
                 parts = dict(zip(others, np.split(C, ends, axis=1), strict=True))
                 squares = [np.square(part).sum() for part in parts.values()]
@@ -240,12 +241,12 @@ class LazyFactors:
         return values, products, own
 
 
-def _totals(read: Any, roots: np.ndarray, index: Any, places: range) -> list[Any]:
+def _strip_totals(read: Any, roots: np.ndarray, index: Any, places: range) -> list[Any]:
     """Return the weighted sums of the features of variables, and of their squares."""
     return [(F @ roots, np.square(F).sum()) for F in map(read, places)]
 
 
-def _products(
+def _strip_products(
     read: Any, roots: Any, index: np.ndarray, left: Any, right: Any, seeds: Any
 ) -> list[Any]:
     """Return sums of products of features, and of squared norms of features."""
@@ -290,7 +291,7 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     if len(rows) <= MAX_RANK or known:
         return True
     if isinstance(kernel, RowKernel):
-        return kernel.features(as_block(rows[:1])) is not None
+        return kernel.features(as_block(np.asarray(rows[:1]))) is not None
     # One row for each distinct value spans all other rows.
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
 
@@ -333,7 +334,8 @@ def factor_of(rows: Any, kernel: KernelLike, features: Any = None) -> Factor:
     n = len(rows)
     if isinstance(rows, SparseColumns):
         values, codes = np.unique(rows.matrix.data, return_inverse=True)
-        if 2 * len(codes) < n and len(values) < MAX_RANK:
+        few_values = 2 * len(codes) < n and len(values) < MAX_RANK
+        if few_values and isinstance(kernel, RadialKernel):
             # Zeros have the first column, which is subtracted from all others.
             few = np.append(0.0, values)[:, np.newaxis]
             G, complete = factor_of(few, kernel, features)
