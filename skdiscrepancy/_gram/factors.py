@@ -11,7 +11,7 @@ of two centred matrices in O(n r^2) instead of O(n^2):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,8 +184,8 @@ class LazyFactors:
     def sum(self, function: Any, *args: Any) -> Any:
         """Return the sums of a function over strips of rows, in one pass.
 
-        It takes a function that reads the features of a variable times the roots of the
-        weights, these roots, the positions of the rows, and `args`.
+        It takes a function that reads the features of a variable, the roots of the
+        weights of the rows, their positions, and `args`.
         """
         work = self.blocks.task(LazyFactors._sum, self, function, args, is_large=True)
         return self.blocks.sum(work)
@@ -197,15 +197,21 @@ class LazyFactors:
             index = given.positions[start : start + STRIP]
             roots = np.broadcast_to(self.roots, self.n)[index]
             block = given.block[start : start + STRIP]
-            own = function(partial(self._read, block, index, roots), roots, index, *args)
+            own = function(partial(self._read, block, index), roots, index, *args)
             found = own if found is None else add(found, own)
         return found
 
-    def _read(self, block: Any, index: Any, roots: Any, v: int) -> np.ndarray:
+    def _read(self, block: Any, index: Any, v: int) -> np.ndarray:
         columns, scale = self.columns[v]
         rows = block[:, columns] if scale is None else block[:, columns] / scale
         [(_, F)] = self.maps[v].evaluate(rows, index, by_line=True)
-        return (F - self.means[v]) * roots
+        return F - self.means[v]
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """Frobenius norms of the matrices."""
+        found = self.sum(_strip_squares, range(len(self.maps)))
+        return np.array([np.linalg.norm(M) for M in found])
 
     def inner_products(self, v: int, seeds: Any = ()) -> np.ndarray:
         """Return the inner products of all matrices with matrix v.
@@ -215,7 +221,7 @@ class LazyFactors:
         """
         found = self.sum(_strip_products, range(len(self.maps)), [v], seeds)
         parts = [np.split(C, 1 + len(seeds), axis=1) for C, _ in found]
-        return np.square(parts).sum(axis=(2, 3)).T if found else np.array([])
+        return np.array([[np.square(C).sum() for C in own] for own in parts]).T
 
     def hsic(self, *, unbiased: bool) -> tuple[np.ndarray, np.ndarray, list[Any]]:
         """Return HSIC and inner products of all pairs, and all products of features."""
@@ -243,7 +249,13 @@ class LazyFactors:
 
 def _strip_totals(read: Any, roots: np.ndarray, index: Any, places: range) -> list[Any]:
     """Return the weighted sums of the features of variables, and of their squares."""
-    return [(F @ roots, np.square(F).sum()) for F in map(read, places)]
+    found = (read(v) * roots for v in places)
+    return [(F @ roots, np.square(F).sum()) for F in found]
+
+
+def _strip_squares(read: Any, roots: np.ndarray, index: Any, places: range) -> Any:
+    """Return sums of products of the features of each variable."""
+    return [F @ F.T for F in (read(v) * roots for v in places)]
 
 
 def _strip_products(
@@ -253,9 +265,10 @@ def _strip_products(
     lines = [read(v) for v in right]
     orders = (np.random.default_rng((s, index[0])).permutation(len(index)) for s in seeds)
     F = np.concatenate(lines)
-    F = np.concatenate([F, *(F[:, order] for order in orders)])
+    F = np.concatenate([F, *(F[:, order] for order in orders)]) * roots
     norms = np.array([np.square(line).sum(axis=0) for line in lines])
-    return [(G @ F.T, norms @ np.square(G).sum(axis=0)) for G in map(read, left)]
+    found = (read(v) * roots for v in left)
+    return [(G @ F.T, norms @ np.square(G).sum(axis=0)) for G in found]
 
 
 def side_by_side(samples: list[LazyRows]) -> tuple[LazyRows, list[Any]]:
