@@ -36,6 +36,7 @@ from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import (
     Factor,
     LazyFactors,
+    SparseColumns,
     factor_of,
     inner_product,
     may_be_complete,
@@ -103,22 +104,28 @@ class CKASettings(NamedTuple):
         return rows[np.flatnonzero(weights)], weights[weights > 0]
 
     def terms(
-        self, rows: list[Any], kernels: list[Any], pairs: list[Pair], weights: Any, run: Run
+        self, both: list[Any], pairs: list[Pair], weights: Any, run: Run
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the terms of `hsic_terms` for the kernels, or for their features."""
-        both = list(zip(rows, kernels, strict=True))
-        if self.features and isinstance(rows[0], LazyRows):
+        """Return the terms of `hsic_terms` for rows with kernels, or their features."""
+        if isinstance(both[0][0], LazyRows):
             if weights is not None and self.unbiased:
                 raise ValueError(
                     "design == 'u', must be 'v' for rows with sample_weight that are "
                     "read by blocks, because the unbiased HSIC needs them in memory."
                 )
-            table, at = LazyFactors(both, self.features, weights, run), zip(*pairs)
-            values, at = table.hsic(unbiased=self.unbiased)[0], tuple(map(list, at))
-            sizes = CONSTANT**2 * np.outer(table.sizes, table.sizes)
-            return check_finite(values[at]), sizes[at]
-        how = {"n_components": self.n_components, "seed": self.seed}
-        grams = [gram([kernel], own, **how) for own, kernel in both]
+            table = LazyFactors(both, self.features, weights, run)
+            values, at = table.hsic(unbiased=self.unbiased)[0], tuple(np.array(pairs).T)
+            least = np.where(np.outer(table.norms, table.norms) > 0, 0.0, np.inf)
+            return check_finite(values[at]), least[at]
+        how: Any = {"n_components": self.n_components, "seed": self.seed}
+        grams = [
+            gram(
+                [kernel],
+                np.asarray(own) if isinstance(own, SparseColumns) else own,
+                **how,
+            )
+            for own, kernel in both
+        ]
         return hsic_terms(grams, pairs, self.unbiased, weights, run)
 
     def choose(self, side: int, sample: np.ndarray, table: Any = None) -> Any:
@@ -666,7 +673,8 @@ def _cka_matrix(
                 f"{title[0].upper()}{title[1:]} has {len(own)} rows, must have "
                 f"{len(rows[0])} as {titles[0]}."
             )
-    terms = settings.terms(rows, kernels, pairs, left.weights, run)
+    both = list(zip(rows, kernels, strict=True))
+    terms = settings.terms(both, pairs, left.weights, run)
     return cka_of_terms(terms, pairs, titles)[:p, 0 if right is left else p :]
 
 
@@ -838,7 +846,7 @@ class CKAEstimator(KeywordHints, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             First representation. None for the batches that were seen.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Second representation of the same rows. None for the batches that were seen.
@@ -900,8 +908,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
         run = Run(self.n_jobs, self.verbose)
-        kernels = [self.kernel_, self.target_kernel_]
-        return settings.terms([X, y], kernels, PAIRS, weights, run), len(X)
+        both = [(X, self.kernel_), (y, self.target_kernel_)]
+        return settings.terms(both, PAIRS, weights, run), len(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = tag_target(super().__sklearn_tags__())

@@ -11,7 +11,7 @@ of two centred matrices in O(n r^2) instead of O(n^2):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,13 +110,18 @@ class SparseColumns:
 
     def __init__(self, matrix: Any):
         self.matrix = csc_array(matrix)
-        self.shape, self.dtype = self.matrix.shape, self.matrix.dtype
+        self.shape: Any = self.matrix.shape
+        self.dtype = self.matrix.dtype
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> SparseColumns:
         return SparseColumns(self.matrix[index])
+
+    def take(self, columns: Any) -> SparseColumns:
+        """Return some of the columns."""
+        return self[:, columns]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return self.matrix.toarray().astype(dtype or self.dtype, copy=False)
@@ -165,8 +170,10 @@ class LazyFactors:
 
     Attributes
     ----------
-    sizes : ndarray of shape (n_variables,)
-        Mean of k(x, x).
+    own : list of ndarray of shape (n_components, n_components)
+        Sums of the products of the features of each variable.
+    norms : ndarray of shape (n_variables,)
+        Frobenius norms of the matrices, 0 for a constant.
     """
 
     def __init__(
@@ -177,9 +184,15 @@ class LazyFactors:
         self.blocks, self.n = LazyBlocks(whole, run=run), len(whole)
         self.roots = np.ones(1) if weights is None else np.sqrt(self.n * weights)
         self.means: list[Any] = [0.0] * len(self.maps)
-        found = self.sum(_strip_totals, range(len(self.maps)))
-        self.means = [(total / self.n)[:, np.newaxis] for total, _ in found]
-        self.sizes = np.array([square for _, square in found]) / self.n
+        totals = self.sum(_strip_totals, range(len(self.maps)))
+        self.means = [(total / self.n)[:, np.newaxis] for total in totals]
+        self.own = self.sum(_strip_squares, range(len(self.maps)))
+        self.traces = np.array([np.trace(M) / self.n for M in self.own])
+        shifts = np.array([np.square(mean).sum() for mean in self.means])
+        norms = np.array([np.linalg.norm(M) for M in self.own])
+        # Norms below this fraction of the trace are rounding errors.
+        constant = norms <= 1e-12 * self.n * (self.traces + shifts)
+        self.norms = np.where(constant, 0.0, norms)
 
     def sum(self, function: Any, *args: Any) -> Any:
         """Return the sums of a function over strips of rows, in one pass.
@@ -207,12 +220,6 @@ class LazyFactors:
         [(_, F)] = self.maps[v].evaluate(rows, index, by_line=True)
         return F - self.means[v]
 
-    @cached_property
-    def norms(self) -> np.ndarray:
-        """Frobenius norms of the matrices."""
-        found = self.sum(_strip_squares, range(len(self.maps)))
-        return np.array([np.linalg.norm(M) for M in found])
-
     def inner_products(self, v: int, seeds: Any = ()) -> np.ndarray:
         """Return the inner products of all matrices with matrix v.
 
@@ -223,38 +230,33 @@ class LazyFactors:
         parts = [np.split(C, 1 + len(seeds), axis=1) for C, _ in found]
         return np.array([[np.square(C).sum() for C in own] for own in parts]).T
 
-    def hsic(self, *, unbiased: bool) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-        """Return HSIC and inner products of all pairs, and all products of features."""
+    def hsic(self, *, unbiased: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return HSIC and the inner products of all pairs of matrices."""
         p, n, sizes = len(self.maps), self.n, [len(mean) for mean in self.means]
         products, linear = np.zeros((2, p, p))
-        own: list[Any] = [None] * p
         room = get_config()["working_memory"] * 2**15
         step = max(1, int(np.sqrt(room) / max(sizes)))
         for batch, others in batches(range(p), range(p), step):
             ends = np.cumsum([sizes[v] for v in others])[:-1]
             found = self.sum(_strip_products, batch, others, ())
             for a, (C, diagonals) in zip(batch, found, strict=True):
-                parts = dict(zip(others, np.split(C, ends, axis=1), strict=True))
-                squares = [np.square(part).sum() for part in parts.values()]
+                squares = [np.square(part).sum() for part in np.split(C, ends, axis=1)]
                 products[a, others] = products[others, a] = squares
                 linear[a, others] = linear[others, a] = diagonals / n
-                own[a] = parts.get(a, own[a])
-        values = products / n**2
-        if unbiased:
-            traces = np.array([np.trace(M) for M in own]) / n
-            spreads = np.outer(traces, traces)
-            values = unbiased_products(values, linear - spreads, spreads, n)
-        return values, products, own
+        if not unbiased:
+            return products / n**2, products
+        spreads = np.outer(self.traces, self.traces)
+        linear -= spreads
+        return unbiased_products(products / n**2, linear, spreads, n), products
 
 
-def _strip_totals(read: Any, roots: np.ndarray, index: Any, places: range) -> list[Any]:
-    """Return the weighted sums of the features of variables, and of their squares."""
-    found = (read(v) * roots for v in places)
-    return [(F @ roots, np.square(F).sum()) for F in found]
+def _strip_totals(read: Any, roots: Any, index: Any, places: range) -> list[Any]:
+    """Return the weighted sums of the features of variables."""
+    return [read(v) @ roots**2 for v in places]
 
 
-def _strip_squares(read: Any, roots: np.ndarray, index: Any, places: range) -> Any:
-    """Return sums of products of the features of each variable."""
+def _strip_squares(read: Any, roots: Any, index: Any, places: range) -> list[Any]:
+    """Return the weighted sums of products of the features of each variable."""
     return [F @ F.T for F in (read(v) * roots for v in places)]
 
 
@@ -263,7 +265,9 @@ def _strip_products(
 ) -> list[Any]:
     """Return sums of products of features, and of squared norms of features."""
     lines = [read(v) for v in right]
-    orders = (np.random.default_rng((s, index[0])).permutation(len(index)) for s in seeds)
+    orders = (
+        np.random.default_rng((s, index[0])).permutation(len(index)) for s in seeds
+    )
     F = np.concatenate(lines)
     F = np.concatenate([F, *(F[:, order] for order in orders)]) * roots
     norms = np.array([np.square(line).sum(axis=0) for line in lines])
@@ -271,9 +275,9 @@ def _strip_products(
     return [(G @ F.T, norms @ np.square(G).sum(axis=0)) for G in found]
 
 
-def side_by_side(samples: list[LazyRows]) -> tuple[LazyRows, list[Any]]:
+def side_by_side(samples: list[LazyRows]) -> tuple[Any, list[Any]]:
     """Return the rows of samples side by side, and the columns of each of them."""
-    whole = samples[0].whole
+    whole: Any = samples[0].whole
     if whole is not None:
         return whole, [(rows.chosen, rows.scale) for rows in samples]
     ends = np.cumsum([rows.shape[1] for rows in samples])
@@ -351,14 +355,15 @@ def factor_of(rows: Any, kernel: KernelLike, features: Any = None) -> Factor:
         if few_values and isinstance(kernel, RadialKernel):
             # Zeros have the first column, which is subtracted from all others.
             few = np.append(0.0, values)[:, np.newaxis]
-            G, complete = factor_of(few, kernel, features)
+            G: Any
+            G, known = factor_of(few, kernel, features)
             G = G[:, 1:] - G[:, :1]
             # Any factor of the same matrix will do.
             G = np.linalg.qr(G, mode="r") if len(G) > len(values) > 0 else G
             ends = len(codes) * np.arange(len(G) + 1)
             places = np.tile(rows.matrix.indices, len(G))
             S = csr_array((G[:, codes].ravel(), places, ends), shape=(len(G), n))
-            return Factor(S, complete)
+            return Factor(S, known)
         rows = np.asarray(rows)
     if features is not None:
         maps = FeatureMaps([kernel], *features, rows)

@@ -188,7 +188,7 @@ def _form(gram: Gram, form: str) -> list[Any]:
     The labels, the centred features, the sorted column for products with another
     column ("products"), or for products with labels, which scan the classes ("rows").
     """
-    if isinstance(gram, (FactorGram, FeatureGram)) and gram.n_kernels == 1:
+    if isinstance(gram, FeatureGram) and gram.n_kernels == 1:
         return [Features(None, gram, centred=True)] if form == "features" else []
     if not isinstance(gram, KernelGram):
         return []

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._data.distances import Codes, Index, Rows
+from skdiscrepancy._data.distances import Codes, Index
 from skdiscrepancy._gram.run import held_bytes
 from skdiscrepancy._gram.tiles import Gram, place
 from skdiscrepancy._loops.jit import compiled
@@ -57,27 +57,23 @@ class FactorGram(Gram):
     n_kernels = 1
 
     def __init__(self, features: np.ndarray):
-        self.factor = features
+        self.features = features
         self.n_features, self.n = features.shape
         self.dtype = features.dtype
-
-    def features(self, rows: Index) -> list[np.ndarray]:
-        """Return the features of some rows."""
-        return [self.factor[:, rows].T]
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the one tile."""
         values = place(out, 0)
-        np.matmul(self.factor[:, rows].T, self.factor[:, cols], out=values)
+        np.matmul(self.features[:, rows].T, self.features[:, cols], out=values)
         yield 0, values
 
     def sums(
         self, weights: np.ndarray | None = None, *, diagonal: bool = True
     ) -> np.ndarray:
         """Return the row sums of the Gram matrix, of shape (1, n_samples)."""
-        F = self.factor
+        F = self.features
         total = F.sum(axis=1, dtype=np.float64) if weights is None else F @ weights
         sums = F.T @ total
         if not diagonal:

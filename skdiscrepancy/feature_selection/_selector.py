@@ -15,12 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import Bunch, indexable
 
-from skdiscrepancy._data.arrays import (
-    check_weights,
-    encode_labels,
-    n_rows,
-    rows_with_weight,
-)
+from skdiscrepancy._data.arrays import encode_labels
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -47,6 +42,7 @@ from skdiscrepancy.feature_selection._single_columns import (
     joint_kernel,
     read_inputs,
     row_orders,
+    with_weight,
 )
 from skdiscrepancy.kernels._base import RowKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
@@ -141,8 +137,8 @@ class HSICSelector(TableSelector, BaseEstimator):
     n_jobs : int or None, default=None
         Number of threads, over columns. The selection does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the permutations of "auto" and the random features. None draws new ones in every call. The global
-        generator of numpy is never used.
+        Seeds the permutations of "auto" and the random features. None draws new ones in
+        every call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -264,7 +260,7 @@ class HSICSelector(TableSelector, BaseEstimator):
         self._set_choice(problem, path)
         return self
 
-    def _choose(self, inputs: Inputs, y: np.ndarray) -> tuple[Problem, Path, int]:
+    def _choose(self, inputs: Inputs, y: Any) -> tuple[Problem, Path, int]:
         """Choose columns, or groups of columns.
 
         Returns the problem, the columns in the order of their choice, and how many of
@@ -276,7 +272,7 @@ class HSICSelector(TableSelector, BaseEstimator):
         columns = LazyColumns(inputs, self) if lazy else Columns(inputs, self)
         target = TargetKernel(y, self).variable(y, columns)
         most = k or len(inputs.groups)
-        probes = None
+        probes: Any = None
         if k is None:
             seeds = draw_seeds(generator_of(self.random_state), self.n_probes)
             probes = seeds if lazy else list(row_orders(len(inputs.values), seeds))
@@ -476,11 +472,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
 
     @in_one_blas_thread
     def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        groups: Any = None,
-        sample_weight: Any = None,
+        self, X: ArrayLike, y: ArrayLike, groups: Any = None, sample_weight: Any = None
     ) -> HSICSelectorCV:
         """Choose the number of columns and the parameters, and select the columns.
 
@@ -510,12 +502,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
             raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
         settings = self._settings()
         if sample_weight is not None:
-            # Groups belong to all rows, of which those without weight are dropped.
-            weights = check_weights(sample_weight, n_rows(X) or 0, 2)
-            both = rows_with_weight(X, weights), rows_with_weight(y, weights)
-            (X, y), some = both, weights > 0
-            groups = None if groups is None else np.asarray(groups)[some]
-            sample_weight = weights[some]
+            X, y, groups, sample_weight = with_weight(sample_weight, X, y, groups)
         # Folds need all rows, wherever they are.
         X = np.asarray(X) if isinstance(X, np.memmap) else X
         inputs, y = read_inputs(self, X, y, selector, sample_weight)
@@ -576,7 +563,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         return settings
 
     def _splits(
-        self, X: np.ndarray, y: np.ndarray, groups: Any, candidate: HSICSelector
+        self, X: Any, y: Any, groups: Any, candidate: HSICSelector
     ) -> list[Split]:
         """Return the training rows and the held-out rows of the folds."""
         X, y, groups = indexable(X, y, groups)
@@ -677,7 +664,7 @@ def _held_out_scores(
 
 
 def _candidate(
-    selector: HSICSelector, setting: dict[str, Any], most: int, y: np.ndarray
+    selector: HSICSelector, setting: dict[str, Any], most: int, y: Any
 ) -> HSICSelector:
     """Return the selector of the largest number of columns, for a setting.
 

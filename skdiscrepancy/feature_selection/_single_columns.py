@@ -26,12 +26,15 @@ from skdiscrepancy._data.arrays import (
     SparseRows,
     check_columns,
     check_weights,
+    n_rows,
     names_of,
     readable,
     refuse_missing,
+    rows_with_weight,
     tag_target,
     validate_with_target,
 )
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
@@ -43,7 +46,6 @@ from skdiscrepancy._data.checks import (
     shown,
     text_of,
 )
-from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.frames import (
     Column,
     check_column_encoder,
@@ -52,7 +54,7 @@ from skdiscrepancy._data.frames import (
     read_columns,
     take_columns,
 )
-from skdiscrepancy._estimators.cka import CONSTANT, Variable, cka
+from skdiscrepancy._estimators.cka import Variable, cka
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
 from skdiscrepancy._gram.factors import (
     BATCH_NUMBERS,
@@ -232,7 +234,8 @@ def read_inputs(
     of the columns if it is not None.
     """
     encoder, kernel = params.encoder, params.target_kernel
-    if check_value(params.n_components, "n_components") is not None:
+    check_value(params.n_components, "n_components")
+    if owner is not None and params.n_components is not None:
         rows, target = Reader(None, 2, encoder, params).pair_of_blocks(X, y)
         if isinstance(X, np.memmap) and not isinstance(rows, LazyRows):
             rows, target = pair_of_rows(X, y, 2)
@@ -241,6 +244,8 @@ def read_inputs(
                 check_columns(owner, rows.header, reset=True)
             return _inputs(rows, rows.columns, None, params, sample_weight), target
     check_column_encoder(encoder, X, kinds=("number",))
+    if sample_weight is not None:
+        X, y, sample_weight = with_weight(sample_weight, X, y)
     labels_of_y = isinstance(kernel, IndicatorKernel) or (
         isinstance(kernel, str) and kernel == "indicator"
     )
@@ -260,11 +265,14 @@ def read_inputs(
     values, y = validate_with_target(owner, X, y, **options)
     if isinstance(values, SparseRows):
         values = SparseColumns(values.matrix)
-    inputs = _inputs(values, names, kinds, params, sample_weight)
-    if inputs.weights is None or np.all(inputs.weights > 0):
-        return inputs, y
-    some = np.flatnonzero(inputs.weights)
-    return inputs.take(some), y[some]
+    return _inputs(values, names, kinds, params, sample_weight), y
+
+
+def with_weight(sample_weight: Any, *samples: Any) -> list[Any]:
+    """Return the rows of samples that have a weight, and their weights."""
+    weights = check_weights(sample_weight, n_rows(samples[0]) or 0, 2)
+    found = [Z if Z is None else rows_with_weight(Z, weights) for Z in samples]
+    return [*found, weights[weights > 0]]
 
 
 def _inputs(
@@ -273,7 +281,7 @@ def _inputs(
     """Return the columns of a sample, with the groups and weights that it has."""
     names = names or list(range(values.shape[1]))
     labels = np.array(kinds or ["number"] * len(names)) == "category"
-    gaps = np.zeros(len(names), dtype=bool)
+    gaps: Any = np.zeros(len(names), dtype=bool)
     if isinstance(values, np.ndarray):
         gaps = np.isnan(values).any(axis=0)
     group_names, members = read_groups(getattr(params, "groups", None), names)
@@ -650,9 +658,7 @@ class LazyColumns(Columns):
         variables = [*map(self.with_kernel, range(p)), (rows, kernel)]
         weights = self.inputs.weights
         self.table = LazyFactors(variables, self.features, weights, self.run)
-        with np.errstate(all="ignore"):
-            constant = self.table.norms <= CONSTANT * self.table.n * self.table.sizes
-        self.norms = check_finite(np.where(constant, 0.0, self.table.norms))
+        self.norms = check_finite(self.table.norms)
         self.products = cache(self.table.inner_products)
         return self.variable(p)
 
@@ -696,7 +702,9 @@ class TargetKernel:
     `params` is the estimator with the parameters.
     """
 
-    def __init__(self, y: np.ndarray, params: Any):
+    kernel: Any
+
+    def __init__(self, y: Any, params: Any):
         kernel = check_single_kernel(params.kernel, "kernel")
         self.name = params.target_kernel
         if not (isinstance(self.name, str) and self.name == "auto"):
@@ -729,7 +737,7 @@ class TargetKernel:
         """Whether the kernel compares labels."""
         return isinstance(self.kernel, IndicatorKernel)
 
-    def rows_of(self, y: np.ndarray) -> np.ndarray:
+    def rows_of(self, y: Any) -> Any:
         """Return y with one column for each target, as the kernel reads it."""
         if not isinstance(y, LazyRows):
             y = as_target(y, [self.kernel], self.name)
@@ -836,8 +844,8 @@ class HSICScore(BaseEstimator):
     n_jobs : int or None, default=None
         Number of threads, over columns. The scores do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the permutations and the random features. None draws new ones in every call. The global generator
-        of numpy is never used.
+        Seeds the permutations and the random features. None draws new ones in every
+        call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -899,7 +907,7 @@ class HSICScore(BaseEstimator):
             missing values. A missing label counts as one more label.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-            None weights all rows equally. Weights need ``pvalue=None``, because
+            None weights all rows equally. With weights, there are no p-values, because
             permutations treat all rows alike.
 
         Returns
@@ -907,7 +915,7 @@ class HSICScore(BaseEstimator):
         scores : ndarray of shape (n_features,)
             Score of each column. A larger score means a stronger dependence.
         pvalues : ndarray of shape (n_features,) or None
-            The p-value of each column, or None if `pvalue` is None.
+            The p-value of each column, or None if `pvalue` is None or with weights.
         """
         for name, allowed in CHOICES.items():
             if (value := getattr(self, name)) not in allowed:
@@ -915,17 +923,7 @@ class HSICScore(BaseEstimator):
         check_number(self.n_resamples, "n_resamples", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         check_single_kernel(self.kernel, "kernel")
-        if sample_weight is not None and self.pvalue is not None:
-            raise ValueError(
-                f"pvalue == {self.pvalue!r}, must be None with sample_weight, because "
-                "permutations treat all rows alike."
-            )
         inputs, y = read_inputs(None, X, y, self, sample_weight)
-        if isinstance(y, LazyRows):
-            raise ValueError(
-                "X or y is read by blocks, must be in memory for scores of columns. "
-                "Use HSICSelector or hsic_matrix(X, y) with n_components."
-            )
         columns = Columns(inputs, self, keep=False)
         target = TargetKernel(y, self).variable(y, columns)
         pvalue = self._pvalue_function(target)
@@ -937,9 +935,9 @@ class HSICScore(BaseEstimator):
                 score = max(column.product(target), 0.0) / len(inputs.values) ** 2
             return score, pvalue(column)
 
-        results = columns.map(evaluate)
+        results, weighted = columns.map(evaluate), sample_weight is not None
         scores, pvalues = check_finite(np.array(results)).T
-        return scores, None if self.pvalue is None else pvalues
+        return scores, None if self.pvalue is None or weighted else pvalues
 
     def _pvalue_function(self, target: Variable) -> Callable[[Variable], float]:
         """Return a function that computes the p-value of a column.
@@ -947,7 +945,7 @@ class HSICScore(BaseEstimator):
         The function uses factors of Gram matrices. If a factor is not complete, the
         test uses a slightly different statistic, and is still valid.
         """
-        if self.pvalue is None or not target.norm:
+        if self.pvalue is None or target.weights is not None or not target.norm:
             return lambda column: 1.0
         n, F = len(target.rows), target.lines
         if by_moments := self.pvalue == "gamma" and n > MAX_LISTED:

@@ -21,14 +21,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn import get_config
 
-from skdiscrepancy._data.arrays import check_rows, kind_of_blocks
+from skdiscrepancy._data.arrays import SparseRows, check_rows, kind_of_blocks
 from skdiscrepancy._data.blocks import LazyRows, lazy_pair, lazy_rows
 from skdiscrepancy._data.checks import RandomStateLike, check_run_options, shown
 from skdiscrepancy._data.frames import as_numbers, as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.base import check_correction
 from skdiscrepancy._estimators.cka import (
-    CONSTANT,
     CKASettings,
     Variable,
     check_cka_params,
@@ -45,7 +44,6 @@ from skdiscrepancy._gram.factors import (
     batches,
 )
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
-from skdiscrepancy._gram.sorted_columns import FactorGram
 from skdiscrepancy._nulls.limits import (
     MIN_ROWS,
     axis_products,
@@ -228,19 +226,17 @@ def _lazy_matrix(
     table: LazyFactors, unbiased: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute HSIC, p-values and norms of variables that are read by blocks."""
-    values, products, own = table.hsic(unbiased=unbiased)
-    squares = np.diagonal(products) / table.n**2
-    constant = np.sqrt(squares) <= CONSTANT * table.sizes
-    norms = norms_of(np.diagonal(values), np.where(constant, np.inf, ROUNDING * squares))
-    sums = table.sum(_strip_invariants, table.n, own)
+    values, products = table.hsic(unbiased=unbiased)
+    least = np.where(table.norms > 0, ROUNDING * (table.norms / table.n) ** 2, np.inf)
+    sums = table.sum(_strip_invariants, table.n, table.own)
     found = [
-        None if zero else invariants_of_sums(M, table.n, some[:6], sum_of_squares(some[6:]))
-        for zero, M, some in zip(constant, own, sums, strict=True)
+        invariants_of_sums(M, table.n, own[:6], sum_of_squares(own[6:])) if a else None
+        for a, M, own in zip(table.norms, table.own, sums, strict=True)
     ]
-    pvalues = np.ones_like(products)
-    for i, j in product(range(len(own)), repeat=2):
-        pvalues[i, j] = gamma_pvalue(products[i, j], found[i], found[j])
-    return check_finite(values), pvalues, norms
+    both = zip(products.flat, product(found, found), strict=True)
+    tails = [gamma_pvalue(value, *pair) for value, pair in both]
+    pvalues = np.reshape(tails, products.shape)
+    return check_finite(values), pvalues, norms_of(np.diagonal(values), least)
 
 
 def _weighted_matrix(
@@ -249,13 +245,7 @@ def _weighted_matrix(
     """Compute HSIC of pairs of variables with weights, and the norms of variables."""
     p = len(variables)
     pairs = [*((v, v) for v in range(p)), *pairs]
-    if how.features:
-        rows, kernels = map(list, zip(*variables, strict=True))
-        terms = how.terms(rows, kernels, pairs, w, run)
-    else:
-        every = [Variable(*both) for both in variables]
-        grams = [FactorGram(v.lines) if v.complete else v.gram for v in every]
-        terms = hsic_terms(grams, pairs, how.unbiased, w, run)
+    terms = how.terms(variables, pairs, w, run)
     values, at = np.zeros((p, p)), tuple(np.array(pairs).T)
     values[at] = values.T[at] = terms[0]
     return values, norms_of(terms[0][:p], terms[1][:p])
@@ -616,11 +606,12 @@ def _read_columns(
 ) -> tuple[list[Any], list[ColumnSample]]:
     """Return the names of columns, and the columns, which may be one-dimensional."""
     if issparse(X):
-        X = SparseColumns(check_rows(X, name, accept_sparse="csr").matrix)
+        rows: Any = check_rows(X, name, accept_sparse="csr")
+        X = SparseColumns(rows.matrix if isinstance(rows, SparseRows) else rows)
     if isinstance(X, (LazyRows, SparseColumns)):
-        names = getattr(X, "columns", []) or [f"{name.lower()}{j}" for j in range(X.shape[1])]
-        every = [[j] for j in range(X.shape[1])]
-        views = map(X.take, every) if isinstance(X, LazyRows) else [X[:, j] for j in every]
+        every = range(X.shape[1])
+        names = getattr(X, "columns", []) or [f"{name.lower()}{j}" for j in every]
+        views: Any = [X.take([j]) for j in every]
         return names, [ColumnSample([view], False, [0.0]) for view in views]
     table = as_table(X)
     names, columns = read_samples((table,), (name,), encoder)
