@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.distances import Index, block_distances
 from skdiscrepancy._estimators.cka import Variable
 from skdiscrepancy._gram.run import Run, progress, run_all
@@ -317,11 +318,10 @@ def joint_hsic(problem: Problem) -> JointKernel:
             f"kernel == {kernel!r}, must be a kernel of a Euclidean or L1 distance "
             "for method == 'forward' and 'backward'."
         )
-    if not inputs.in_memory:
+    if isinstance(inputs.values, LazyRows):
         raise ValueError(
-            "X is sparse, must be dense for method == 'forward' and 'backward', whose "
-            "joint kernels need all columns at once. Use method='lasso', 'mrmr' or "
-            "'filter', or pass X.toarray()."
+            "method == 'forward' or 'backward', must be 'lasso', 'mrmr' or 'filter' "
+            "for rows that are read by blocks: joint kernels need all rows in memory."
         )
     parts = []
     for v, bandwidth in enumerate(columns.bandwidths):

@@ -133,7 +133,7 @@ class HSICSelector(TableSelector, BaseEstimator):
         functions that return an iterator of blocks; see :ref:`out_of_core`. They need
         the method "filter", "mrmr" or "lasso". "lasso" reads them once for each column
         that it selects, and bandwidths are chosen from at most 32768 evenly spaced
-        rows.
+        rows. "forward" and "backward" keep the exact joint kernel of the columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The selection does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -296,12 +296,6 @@ class HSICSelector(TableSelector, BaseEstimator):
         if self.method not in list(PATHS):
             raise ValueError(
                 f"method == {self.method!r}, must be one of {sorted(PATHS)}."
-            )
-        if self.method in ("forward", "backward") and self.n_components is not None:
-            raise ValueError(
-                f"n_components == {shown(self.n_components)}, must be None for method "
-                f"== {self.method!r}, whose joint kernels change with every column. "
-                "Use method='lasso', 'mrmr' or 'filter'."
             )
         check_number(self.n_probes, "n_probes", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)

@@ -235,9 +235,10 @@ def read_inputs(
     """
     encoder, kernel = params.encoder, params.target_kernel
     check_value(params.n_components, "n_components")
-    if owner is not None and params.n_components is not None:
+    if owner is not None:
         rows, target = Reader(None, 2, encoder, params).pair_of_blocks(X, y)
-        if isinstance(X, np.memmap) and not isinstance(rows, LazyRows):
+        on_disk = isinstance(X, np.memmap) and params.n_components is not None
+        if on_disk and not isinstance(rows, LazyRows):
             rows, target = pair_of_rows(X, y, 2)
         if isinstance(rows, LazyRows):
             if owner is not None:
