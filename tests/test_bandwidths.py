@@ -438,3 +438,18 @@ def test_a_number_of_points_is_not_for_dyadic_bandwidths():
     message = "n_bandwidths == 3, must be 10, its default, for bandwidth == 'dyadic'"
     with pytest.raises(ValueError, match=message):
         kernel_collection([[0.0], [1.0]], bandwidth="dyadic", n_bandwidths=3)
+
+
+@pytest.mark.parametrize("draw", ["counts", "inflated", "rounded"])
+def test_quantiles_of_ties_are_those_of_all_distances(draw):
+    rng = np.random.RandomState(0)
+    x = {
+        "counts": rng.poisson(1, 700).astype(float),
+        "inflated": np.where(rng.rand(700) < 0.7, 0.0, rng.normal(size=700)),
+        "rounded": rng.normal(size=700).round(2),
+    }[draw]
+    distances = np.abs(x[:, np.newaxis] - x)[np.triu_indices(700, 1)]
+    distances = distances[distances > 0]
+    for fraction in (0.0, 0.05, 0.5, 0.95, 1.0):
+        found = ColumnDistances(x).quantile(fraction)
+        assert found == quantile_of(distances.copy(), fraction)

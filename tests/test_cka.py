@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import switches
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -20,6 +21,7 @@ from skdiscrepancy import CKAEstimator, CKAResult, cka_score, hsic_score, mmd_sc
 from skdiscrepancy._gram import tiles
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.kernels import GaussianKernel, LinearKernel, PrecomputedKernel
+from skdiscrepancy.tables import TableEncoder
 
 RNG = np.random.RandomState(0)
 X = RNG.normal(size=(9, 3))
@@ -513,3 +515,89 @@ def test_warnings_of_long_runs_name_what_cka_has(name, monkeypatch):
         assert "minibatches (CKAEstimator.partial_fit) or more" in str(warning.message)
         assert "n_components" not in str(warning.message)
         assert "design" not in str(warning.message)
+
+
+def in_blocks(Z):
+    """Return a function that returns the rows in two blocks."""
+    return lambda: iter([Z[:4], Z[4:]])
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_features_of_a_linear_kernel_are_exact(design):
+    expected = cka_score(X, Y, design=design)
+    found = cka_score(X, Y, design=design, n_components=8, random_state=0)
+    assert_allclose(found, expected, rtol=1e-10)
+    estimator = CKAEstimator(design=design, n_components=8).fit(X, Y)
+    assert_allclose(estimator.score(), expected, rtol=1e-10)
+
+
+def test_many_features_approach_the_kernel():
+    first, second = np.random.RandomState(1).normal(size=(2, 60, 2))
+    second += first**2
+    expected = cka_score(first, second, kernel="gaussian")
+    found = cka_score(
+        first, second, kernel="gaussian", n_components=4096, random_state=0
+    )
+    # The error of a frequency is divided by the root of 2048.
+    assert_allclose(found, expected, atol=0.02)
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_layers_in_blocks_have_the_score_of_layers_in_memory(kernel, design):
+    da = pytest.importorskip("dask.array")
+    options = {"kernel": kernel, "design": design, "n_components": 6}
+    options["random_state"] = 0
+    expected = np.asarray(cka_score(LAYERS, [Y], **options))
+    blocks = {name: in_blocks(layer) for name, layer in LAYERS.items()}
+    found = cka_score(blocks, in_blocks(Y), **options)
+    assert_allclose(np.asarray(found), expected, rtol=1e-9)
+    chunks = {k: da.from_array(Z, chunks=(4, -1)) for k, Z in LAYERS.items()}
+    found = cka_score(chunks, da.from_array(Y, chunks=(4, -1)), **options)
+    assert_allclose(np.asarray(found), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", "energy"])
+def test_integer_weights_are_repeated_rows_for_v(kernel):
+    weights = np.array([1, 2, 0, 1, 3, 1, 1, 0, 2])
+    options = {"kernel": kernel, "bandwidth": 2.0, "design": "v"}
+    repeated = (np.repeat(Z, weights, axis=0) for Z in (X, Y))
+    expected = cka_score(*repeated, **options)
+    found = cka_score(X, Y, sample_weight=weights, **options)
+    assert_allclose(found, expected, rtol=1e-10)
+    estimator = CKAEstimator(**options).fit(X, Y, sample_weight=weights)
+    assert_allclose(estimator.score(), expected, rtol=1e-10)
+    if kernel == "linear":
+        blocks = in_blocks(X), in_blocks(Y)
+        options |= {"n_components": 8, "sample_weight": weights}
+        assert_allclose(cka_score(*blocks, **options), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_equal_weights_change_nothing(design):
+    options = {"kernel": "gaussian", "design": design}
+    found = cka_score(X, Y, sample_weight=np.full(len(X), 3), **options)
+    assert_allclose(found, cka_score(X, Y, **options), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_sparse_layers_are_read(kernel):
+    found = cka_score(csr_array(X), csr_array(Y), kernel=kernel)
+    assert_allclose(found, cka_score(X, Y, kernel=kernel), rtol=1e-10)
+
+
+def test_tables_are_encoded():
+    table = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "u", "v")})
+    encoded = TableEncoder().fit_transform(table)
+    assert_allclose(cka_score(table, Y), cka_score(encoded, Y), rtol=1e-12)
+    assert_allclose(CKAEstimator().fit(table, Y).score(), cka_score(encoded, Y))
+    with pytest.raises(ValueError, match="'b'"):
+        cka_score(table, Y, encoder=None)
+
+
+def test_blocks_with_weights_need_the_v_statistic():
+    options = {"n_components": 8, "sample_weight": np.ones(len(X))}
+    with pytest.raises(ValueError, match="design == 'u', must be 'v'"):
+        cka_score(in_blocks(X), in_blocks(Y), **options)
+    with pytest.raises(ValueError, match="n_components == None"):
+        cka_score(in_blocks(X), in_blocks(Y))

@@ -145,9 +145,20 @@ def selectors():
     yield HSICSelectorCV(cv=2)
 
 
+def checks_of_repeated_rows(estimator):
+    """Return the checks that compare weights with repeated rows of noise."""
+    if getattr(estimator, "n_features_to_select", "auto") == 1:
+        return {}
+    reason = 'The permutations of "auto", and folds, depend on the number of rows.'
+    check = "check_sample_weight_equivalence_on_{}_data"
+    return {check.format(kind): reason for kind in ("dense", "sparse")}
+
+
 # The data of most checks is noise, which "auto" says.
 @pytest.mark.filterwarnings("ignore:n_features_to_select == 'auto' found no column")
-@parametrize_with_checks(list(selectors()))
+@parametrize_with_checks(
+    list(selectors()), expected_failed_checks=checks_of_repeated_rows
+)
 def test_selectors_follow_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 

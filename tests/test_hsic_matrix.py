@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import switches
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn import config_context
 
 from skdiscrepancy import cka_score, hsic_matrix, hsic_test
@@ -275,3 +276,81 @@ def test_orders_of_rectangles_are_permutations():
 def test_bad_input_is_named(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         hsic_matrix(*arguments, **options)
+
+
+FEATURES = {"n_components": 16, "random_state": 0}
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_features_of_a_linear_kernel_are_exact(design):
+    options = {"kernel": "linear", "design": design}
+    expected, found = hsic_matrix(X, **options), hsic_matrix(X, **options, **FEATURES)
+    assert_allclose(found.matrix, expected.matrix, rtol=1e-10)
+    assert_allclose(found.pvalues, expected.pvalues, rtol=1e-8)
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+@pytest.mark.parametrize("kernel", ["linear", "laplace"])
+def test_blocks_have_the_matrix_of_rows_in_memory(kernel, design, tmp_path):
+    da = pytest.importorskip("dask.array")
+    Z = np.random.RandomState(1).normal(size=(400, 3))
+    Z[:, 1] += Z[:, 0] ** 2
+    on_disk = np.memmap(tmp_path / "Z", dtype=float, mode="w+", shape=Z.shape)
+    on_disk[...] = Z
+    options = {"kernel": kernel, "design": design, **FEATURES}
+    expected = hsic_matrix(Z, **options)
+    for rows in ([Z[:150], Z[150:]], da.from_array(Z, chunks=(150, 3)), on_disk):
+        found = hsic_matrix(rows, **options)
+        assert_allclose(found.matrix, expected.matrix, rtol=0, atol=1e-9)
+        # Eigenvalues below a millionth of the trace are left out.
+        assert_allclose(found.pvalues, expected.pvalues, rtol=1e-5)
+    found = hsic_matrix([Z[:150, :2], Z[150:, :2]], Z[:, 2], **options)
+    assert_allclose(found.matrix, expected.matrix[:2, 2:], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "laplace"}, FEATURES])
+def test_sparse_columns_have_the_matrix_of_dense_columns(options):
+    Z = np.random.RandomState(2).poisson(0.3, size=(200, 4)).astype(float)
+    Z[:, 1] += Z[:, 0]
+    expected, found = hsic_matrix(Z, **options), hsic_matrix(csr_array(Z), **options)
+    assert_allclose(found.matrix, expected.matrix, rtol=0, atol=1e-8)
+    assert_allclose(found.pvalues, expected.pvalues, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "energy", "linear"])
+def test_integer_weights_are_repeated_rows_for_v(kernel):
+    weights = np.arange(len(X)) % 3
+    options = {"kernel": kernel, "bandwidth": 1.0, "design": "v"}
+    expected = hsic_matrix(np.repeat(X, weights, axis=0), **options)
+    found = hsic_matrix(X, sample_weight=weights, **options)
+    assert_allclose(found.matrix, expected.matrix, rtol=0, atol=1e-8)
+    assert found.pvalues is None
+    assert found.adjusted_pvalues is None
+    assert found.to_frame().columns.tolist() == ["first", "second", "cka"]
+    assert found.to_frame()["cka"].is_monotonic_decreasing
+    assert "largest" in repr(found)
+
+
+def test_weighted_u_is_that_of_cka_score():
+    weights = np.linspace(1, 2, len(X))
+    found = hsic_matrix(X, sample_weight=weights)
+    expected = cka_score(X[:, [0]], X[:, [3]], kernel="gaussian", sample_weight=weights)
+    assert_allclose(found.matrix[0, 3], expected, rtol=1e-8)
+
+
+def test_pvalues_of_a_series_count_shifts():
+    length, n = 4, len(X)
+    found = hsic_matrix(X, block_length=length, design="v", kernel="linear")
+    values = [
+        cka_score(X[:, [0]], np.roll(X[:, [1]], shift, axis=0), design="v")
+        for shift in [0, *range(length, n - length + 1)]
+    ]
+    expected = np.mean(np.array(values) >= values[0] - 1e-12)
+    assert_allclose(found.pvalues[0, 1], expected)
+
+
+def test_series_need_rows_in_memory_without_weights():
+    with pytest.raises(ValueError, match="block_length == 3, must be None"):
+        hsic_matrix(X, block_length=3, sample_weight=np.ones(len(X)))
+    with pytest.raises(ValueError, match="block_length == 3, must be None"):
+        hsic_matrix([X[:30], X[30:]], block_length=3, **FEATURES)

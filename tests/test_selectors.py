@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, pdist
 from scipy.stats import binom
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_friedman1
 from sklearn.exceptions import NotFittedError
@@ -1334,3 +1336,108 @@ def test_filter_by_a_rough_kernel_makes_no_factors(monkeypatch):
     assert selector.get_support(indices=True).tolist() == [1]
     scores, _ = HSICScore(kernel="laplace", pvalue=None)(X, y)
     assert_allclose(scores, factored, rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(400, 5))
+    return X, X[:, 1] ** 2 + np.sin(2 * X[:, 4]) + 0.2 * rng.normal(size=400)
+
+
+FEATURES = {"n_components": 32, "random_state": 0}
+
+
+@pytest.mark.parametrize("method", MARGINAL)
+def test_features_of_a_linear_kernel_are_exact(method, sample):
+    X, y = sample
+    options = {"method": method, "kernel": "linear"}
+    expected = HSICSelector(3, **options).fit(X, y)
+    found = HSICSelector(3, **options, **FEATURES).fit(X, y)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
+    assert_allclose(found.path_.objective, expected.path_.objective, rtol=1e-8)
+
+
+@pytest.mark.parametrize("k", [3, "auto"])
+@pytest.mark.parametrize("method", MARGINAL)
+def test_blocks_have_the_path_of_rows_in_memory(method, k, sample, tmp_path):
+    da = pytest.importorskip("dask.array")
+    X, y = sample
+    on_disk = np.memmap(tmp_path / "X", dtype=float, mode="w+", shape=X.shape)
+    on_disk[...] = X
+    expected = HSICSelector(k, method=method, **FEATURES).fit(X, y)
+    chunks = da.from_array(X, chunks=(150, 5)), da.from_array(y, chunks=150)
+    for rows in ([X[:150], X[150:]], [y[:150], y[150:]]), chunks, (on_disk, y):
+        found = HSICSelector(k, method=method, **FEATURES).fit(*rows)
+        assert_allclose(found.scores_, expected.scores_, rtol=1e-9)
+        assert_array_equal(found.support_, expected.support_)
+        for name in ("feature", "objective", "redundancy"):
+            assert_allclose(found.path_[name], expected.path_[name], atol=1e-9)
+
+
+def test_labels_beside_blocks_are_those_in_memory(sample):
+    X, y = sample
+    labels = np.where(y > 0.5, "high", "low")
+    expected = HSICSelector(2, **FEATURES).fit(X, labels)
+    found = HSICSelector(2, **FEATURES).fit([X[:150], X[150:]], labels)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "laplace"}, FEATURES])
+@pytest.mark.parametrize("method", MARGINAL)
+def test_sparse_columns_have_the_path_of_dense_columns(method, options):
+    rng = np.random.RandomState(0)
+    X = rng.poisson(0.2, size=(300, 12)).astype(float)
+    y = X[:, 3] - X[:, 8] + 0.3 * rng.normal(size=300)
+    expected = HSICSelector(3, method=method, **options).fit(X, y)
+    found = HSICSelector(3, method=method, **options).fit(csr_array(X), y)
+    assert_allclose(found.scores_, expected.scores_, rtol=0, atol=1e-8)
+    assert_array_equal(found.path_.feature, expected.path_.feature)
+    assert found.transform(csr_array(X)).shape == (300, 3)
+    scores, pvalues = HSICScore(**options)(csr_array(X), y)
+    assert_allclose(scores, expected.scores_, rtol=0, atol=1e-8)
+    assert np.flatnonzero(pvalues < 1e-3).tolist() == [3, 8]
+
+
+@every_method
+@pytest.mark.parametrize("kernel", [GaussianKernel, LaplaceKernel])
+def test_integer_weights_are_repeated_rows(method, kernel, sample):
+    X, y = (part[:80] for part in sample)
+    weights, fixed = np.arange(80) % 3, kernel(bandwidth=1.0)
+    options = {"method": method, "kernel": fixed, "target_kernel": fixed}
+    repeated = np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    expected = HSICSelector(3, **options).fit(*repeated)
+    found = HSICSelector(3, **options).fit(X, y, sample_weight=weights)
+    assert_allclose(found.scores_, expected.scores_, rtol=0, atol=1e-8)
+    assert_allclose(found.path_.objective, expected.path_.objective, atol=1e-8)
+
+
+def test_weights_are_routed(sample):
+    X, y = sample
+    weights = np.where(X[:, 0] > 0, 1.0, 0.0)
+    kept = X[:, 0] > 0
+    expected = HSICSelectorCV(cv=3).fit(X[kept], y[kept])
+    with config_context(enable_metadata_routing=True):
+        selector = HSICSelectorCV(cv=3).set_fit_request(sample_weight=True)
+        model = make_pipeline(selector, KNeighborsRegressor())
+        model.fit(X, y, sample_weight=weights)
+    scores = expected.cv_results_["mean_test_score"]
+    assert_allclose(model[0].cv_results_["mean_test_score"], scores, rtol=1e-6)
+    assert_array_equal(model[0].support_, expected.support_)
+
+
+def test_scores_with_weights_have_no_pvalues(sample):
+    X, y = sample
+    scores, pvalues = HSICScore()(X, y, sample_weight=np.ones(400))
+    assert_allclose(scores, HSICScore()(X, y)[0], rtol=1e-8)
+    assert pvalues is None
+
+
+def test_what_needs_all_rows_or_columns_says_so(sample):
+    X, y = sample
+    with pytest.raises(ValueError, match="joint kernels need all rows in memory"):
+        HSICSelector(2, method="forward", **FEATURES).fit([X[:150], X[150:]], y)
+    with pytest.raises(ValueError, match="folds need all rows in memory"):
+        HSICSelectorCV(HSICSelector(**FEATURES)).fit([X[:150], X[150:]], y)
+    with pytest.raises(ValueError, match="n_components == None"):
+        HSICSelector(2).fit([X[:150], X[150:]], y)

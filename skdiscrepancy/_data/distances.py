@@ -328,10 +328,11 @@ class ColumnDistances:
         if not np.isfinite(span):
             raise ValueError(TOO_LARGE)
         self.n_pairs = len(x) * (len(x) - 1) // 2
-        self.n_zero = 0
-        if not np.all(steps):
-            ties = np.diff(np.flatnonzero(np.concatenate(([1], steps, [1]))))
-            self.n_zero = int((ties * (ties - 1) // 2).sum())
+        # Each distinct value, and where its ties begin and end.
+        self.ends = np.flatnonzero(np.concatenate(([1], steps, [1])))
+        self.values, ties = self.x[self.ends[:-1]], np.diff(self.ends)
+        self.ties = ties if len(ties) < len(x) else None
+        self.n_zero = int((ties * (ties - 1) // 2).sum())
         self.size = self.n_pairs - self.n_zero
 
     def quantile(self, fraction: float) -> float:
@@ -339,25 +340,36 @@ class ColumnDistances:
         if not self.size:
             return 1.0
         position = fraction * (self.size - 1)
-        rank, n = int(position) + self.n_zero, len(self.x)
+        rank, x, n = int(position), self.values, len(self.values)
         # The values x_j with starts_i <= j < stops_i are at about the wanted distance
         # above x_i. The distance with the rank and the next larger one are in between.
         starts, stops = np.arange(1, n + 1), np.full(n, n)
-        if self.n_pairs > 8 * DRAWN:
-            least, most = self._bounds(rank / self.n_pairs)
+        if n * (n - 1) > 16 * DRAWN:
+            least, most = self._bounds((rank + self.n_zero) / self.n_pairs)
             # An infinite sum is above all values.
             with np.errstate(over="ignore"):
-                closer = np.searchsorted(self.x, self.x + least, "left").clip(starts)
-                further = np.searchsorted(self.x, self.x + most, "right").clip(closer)
-            n_below = int((closer - starts).sum())
-            n_inside = int((further - closer).sum())
-            if n_below <= rank and rank + 1 < n_below + n_inside:
+                closer = np.searchsorted(x, x + least, "left").clip(starts)
+                further = np.searchsorted(x, x + most, "right").clip(closer)
+            n_below = self._count(starts, closer)
+            if n_below <= rank and rank + 1 < n_below + self._count(closer, further):
                 starts, stops, rank = closer, further, rank - n_below
         lengths = stops - starts
         ends = np.cumsum(lengths)
         rows = np.repeat(np.arange(n), lengths)
         cols = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
-        return _interpolate(self.x[cols] - self.x[rows], rank, position % 1)
+        distances = x[cols] - x[rows]
+        if self.ties is None:
+            return _interpolate(distances, rank, position % 1)
+        order = np.argsort(distances)
+        last = np.cumsum((self.ties[rows] * self.ties[cols])[order]) - 1
+        places = np.searchsorted(last, [rank, min(rank + 1, last[-1])])
+        low, high = distances[order[places]]
+        return float(low + position % 1 * (high - low))
+
+    def _count(self, starts: np.ndarray, stops: np.ndarray) -> int:
+        """Return the number of distances from each value to the values in a range."""
+        others = self.ends[stops] - self.ends[starts]
+        return int((others if self.ties is None else others * self.ties).sum())
 
     def _bounds(self, share: float) -> np.ndarray:
         """Return two distances that most likely enclose a quantile."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from itertools import combinations_with_replacement, product
+from itertools import chain, combinations_with_replacement, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +15,17 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import tag_target
+from skdiscrepancy._data.arrays import check_weights, tag_target
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     KeywordHints,
+    RandomStateLike,
     check_run_options,
+    check_value,
     declares_parameters,
+    draw_seeds,
     explains_keywords,
+    generator_of,
     shown,
     warn_user,
 )
@@ -30,6 +35,8 @@ from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import (
     Factor,
+    LazyFactors,
+    SparseColumns,
     factor_of,
     inner_product,
     may_be_complete,
@@ -38,10 +45,10 @@ from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.products import Centring, Pair, pair_totals
 from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
 from skdiscrepancy._gram.tiles import Gram
-from skdiscrepancy._statistics.dependence import centring_offsets
+from skdiscrepancy._statistics.dependence import centring_offsets, hsic_statistics
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import KernelLike, RowKernel
+from skdiscrepancy.kernels._base import KernelLike, RowKernel, refuse_balanced
 from skdiscrepancy.kernels._names import (
     N_BANDWIDTHS,
     as_target,
@@ -67,20 +74,68 @@ class CKASettings(NamedTuple):
         Whether HSIC is the U-statistic.
     least_rows : int
         Smallest number of rows that HSIC takes.
+    n_components, seed : int or None
+        Number of random features, and their seed.
     """
 
     kernels: tuple[list[KernelLike], list[KernelLike]]
     bandwidth: Any
     unbiased: bool
     least_rows: int
+    n_components: int | None
+    seed: int
+    verbose: int = 0
     n_bandwidths: int = N_BANDWIDTHS
     n_jobs: int | None = None
+
+    @property
+    def features(self) -> tuple[int, int] | None:
+        """Number of random features and their seed, None for exact kernels."""
+        return None if self.n_components is None else (self.n_components, self.seed)
+
+    def with_weight(self, rows: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Return the rows that have a weight, and their weights."""
+        if sample_weight is None:
+            return rows, None
+        why = "with sample_weight, because it divides by numbers of rows"
+        refuse_balanced([*chain(*self.kernels)], why)
+        weights = check_weights(sample_weight, len(rows), self.least_rows)
+        if isinstance(rows, LazyRows) or np.all(weights > 0):
+            return rows, weights
+        return rows[np.flatnonzero(weights)], weights[weights > 0]
+
+    def terms(
+        self, both: list[Any], pairs: list[Pair], weights: Any, run: Run
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the terms of `hsic_terms` for rows with kernels, or their features."""
+        if isinstance(both[0][0], LazyRows):
+            if weights is not None and self.unbiased:
+                raise ValueError(
+                    "design == 'u', must be 'v' for rows with sample_weight that are "
+                    "read by blocks, because the unbiased HSIC needs them in memory."
+                )
+            table = LazyFactors(both, self.features, weights, run)
+            values, at = table.hsic(unbiased=self.unbiased)[0], tuple(np.array(pairs).T)
+            least = np.where(np.outer(table.norms, table.norms) > 0, 0.0, np.inf)
+            return check_finite(values[at]), least[at]
+        how: Any = {"n_components": self.n_components, "seed": self.seed}
+        grams = [
+            gram(
+                [kernel],
+                np.asarray(own) if isinstance(own, SparseColumns) else own,
+                **how,
+            )
+            for own, kernel in both
+        ]
+        return hsic_terms(grams, pairs, self.unbiased, weights, run)
 
     def choose(self, side: int, sample: np.ndarray, table: Any = None) -> Any:
         """Return the kernel on X (0) or Y (1) with all that it takes from a sample.
 
         `table` is the sample before validation, with the names of the columns.
         """
+        if isinstance(sample, LazyRows):
+            sample = sample.sample
         found = collection_of(self, [sample], self.kernels[side], table)
         if len(found) > 1:
             raise ValueError(
@@ -91,10 +146,19 @@ class CKASettings(NamedTuple):
 
 
 def check_cka_params(
-    kernel: Any, target_kernel: Any, bandwidth: Any, design: Any
+    kernel: Any,
+    target_kernel: Any,
+    bandwidth: Any,
+    design: Any,
+    n_components: Any = None,
+    random_state: Any = None,
 ) -> CKASettings:
     """Check the parameters of CKA."""
     checked = check_design(design)
+    check_value(n_components, "n_components")
+    seed = 0
+    if n_components is not None:
+        [seed] = draw_seeds(generator_of(random_state), 1)
     if not checked.complete:
         raise ValueError(
             f"design == {shown(design)}, must be 'u' or 'v': CKA needs all pairs of "
@@ -112,12 +176,17 @@ def check_cka_params(
             )
     check_bandwidths([*of_x, *of_y], bandwidth, "bandwidth")
     least_rows = checked._least_rows(2)
-    return CKASettings((of_x, of_y), bandwidth, not checked.biased, least_rows)
+    how = not checked.biased, least_rows, n_components, seed
+    return CKASettings((of_x, of_y), bandwidth, *how)
 
 
 @in_one_blas_thread
 def hsic_terms(
-    grams: Sequence[Gram], pairs: list[Pair], *, unbiased: bool, run: Run = QUIET
+    grams: Sequence[Gram],
+    pairs: list[Pair],
+    unbiased: bool,
+    weights: np.ndarray | None = None,
+    run: Run = QUIET,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute complete HSIC, not normalised, of pairs of grams with one kernel each.
 
@@ -132,6 +201,8 @@ def hsic_terms(
         Positions of grams.
     unbiased : bool
         U-statistics, or V-statistics.
+    weights : ndarray of shape (n,) or None, default=None
+        Weights of the rows that sum to one.
     run : Run, default=QUIET
         Threads and progress.
 
@@ -145,6 +216,14 @@ def hsic_terms(
     # CKA has neither incomplete designs nor random features.
     run = run._replace(faster="minibatches (CKAEstimator.partial_fit)")
     centring = Centring(partial(centring_offsets, unbiased=unbiased), not unbiased)
+    if weights is not None:
+        for own in grams:
+            own.run = run
+        how: Any = {"second_order": False, "weights": weights}
+        design = check_design("u" if unbiased else "v")
+        found = [hsic_statistics(grams[i], grams[j], design, **how) for i, j in pairs]
+        values = np.array([(own.values[0], own.rounding[0]) for own in found]).T
+        return check_finite(values[0]), values[1]
     # Sums beyond floating point are refused below.
     with np.errstate(all="ignore"):
         totals, roundings = pair_totals(grams, pairs, centring, run)
@@ -208,21 +287,38 @@ class Variable:
     complete, they are exact sums, in sorted order or over tiles.
     """
 
-    def __init__(self, rows: np.ndarray, kernel: KernelLike):
-        self.rows = rows
-        self.kernel = kernel.learn([rows]) if isinstance(kernel, RowKernel) else kernel
+    def __init__(
+        self,
+        rows: Any,
+        kernel: KernelLike,
+        features: tuple[int, int] | None = None,
+        weights: np.ndarray | None = None,
+    ):
+        self.rows, self.features, self.weights = rows, features, weights
+        if isinstance(kernel, RowKernel):
+            kernel = kernel.learn([np.asarray(rows)])
+        self.kernel = kernel
 
     @cached_property
     def factor(self) -> Factor:
         """Factor of the centred Gram matrix, not complete for a rough kernel."""
         # A factor that is not finite raises an error when scores are checked.
         with np.errstate(all="ignore"):
-            return factor_of(self.rows, self.kernel)
+            return self.with_weights(factor_of(self.rows, self.kernel, self.features))
+
+    def with_weights(self, factor: Factor) -> Factor:
+        """Return a factor with the weights of the rows."""
+        return factor if self.weights is None else factor.weighted(self.weights)
+
+    @cached_property
+    def lines(self) -> np.ndarray:
+        """The factor as an array."""
+        return self.factor.centred
 
     @cached_property
     def may_be_complete(self) -> bool:
         """Whether the factor can be complete, before it is computed."""
-        return may_be_complete(self.rows, self.kernel)
+        return self.features is not None or may_be_complete(self.rows, self.kernel)
 
     @property
     def complete(self) -> bool:
@@ -232,14 +328,15 @@ class Variable:
     @property
     def gram(self) -> Gram:
         """The Gram matrix, tile by tile."""
-        return gram([self.kernel], self.rows)
+        return gram([self.kernel], np.asarray(self.rows))
 
     def is_zero(self, norm: float) -> bool:
         """Tell whether the norm of the centred Gram matrix is a rounding error."""
         trace = float(len(self.rows))
         if isinstance(self.kernel, RowKernel):
+            rows = np.asarray(self.rows)
             with np.errstate(all="ignore"):
-                trace = np.abs(self.kernel.pairs(self.rows, self.rows)).sum()
+                trace = np.abs(self.kernel.pairs(rows, rows)).sum()
         check_finite(np.array([norm, trace]))
         return bool(norm <= CONSTANT * trace)
 
@@ -255,10 +352,10 @@ class Variable:
     def product(self, other: Variable) -> float:
         """Return the inner product of both centred Gram matrices."""
         if self.complete and other.complete:
-            return inner_product(self.factor.rows, other.factor.rows)
+            return inner_product(self.factor.rows, other.lines)
         pair, n = (0, 0 if other is self else 1), len(self.rows)
-        grams = [self.gram, other.gram]
-        return hsic_terms(grams, [pair], unbiased=False, run=Run(1))[0][0] * n**2
+        grams, options = [self.gram, other.gram], (False, self.weights, Run(1))
+        return hsic_terms(grams, [pair], *options)[0][0] * n**2
 
     def alignment(self, other: Variable) -> float:
         """Return CKA of the V-statistic, from 0 to 1."""
@@ -372,7 +469,11 @@ def cka_score(
     target_kernel: Any = None,
     bandwidth: Any = "median",
     design: str | Design = "u",
+    sample_weight: Any = None,
+    encoder: Any = "auto",
+    n_components: int | None = None,
     n_jobs: int | None = None,
+    random_state: RandomStateLike = None,
     verbose: int = 0,
 ) -> float | CKAResult:
     r"""Compute the centred kernel alignment of two representations of the same rows.
@@ -396,11 +497,13 @@ def cka_score(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features_X), or list or dict of such arrays
+    X : {array-like, sparse matrix} of shape (n_samples, n_features_X), DataFrame, or \
+            list or dict of them
         First representation, or the layers of a network, with names in a dict. A list
         of one-dimensional arrays is one representation, row by row; use a dict for
         layers of one column.
-    Y : array-like of shape (n_samples, n_features_Y), or list or dict of such arrays
+    Y : {array-like, sparse matrix} of shape (n_samples, n_features_Y), DataFrame, or \
+            list or dict of them
         Second representation, or layers, of the same rows in the same order.
     kernel : str, kernel object or callable, default="linear"
         Kernel on X, such as "linear", "gaussian" or "energy".
@@ -412,8 +515,26 @@ def cka_score(
         own.
     design : {"u", "v"}, default="u"
         Unbiased HSIC, which needs four rows, or the biased one.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+        None weights all rows equally.
+    encoder : "auto", None or transformer, default="auto"
+        "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all layers.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features, the time grows linearly with the number of rows. Kernels with explicit
+        features, such as "linear", keep them. X and Y
+        may then be dask arrays, dask DataFrames, functions that return an iterator of
+        blocks of rows, or dicts of them; see :ref:`out_of_core`. Bandwidths are then
+        chosen from at most 32768 evenly spaced rows.
     n_jobs : int or None, default=None
         Number of threads; the result does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the random features. None draws new ones in every call. The global
+        generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -452,11 +573,15 @@ def cka_score(
     >>> abs(cka_score(X, unrelated)) < 0.05 < cka_score(X, unrelated, design="v")
     True
     """
-    settings = check_cka_params(kernel, target_kernel, bandwidth, design)
-    check_run_options(n_jobs, None, verbose)
+    check_run_options(n_jobs, random_state, verbose)
+    check_value(encoder, "encoder")
+    options = design, n_components, random_state
+    settings = check_cka_params(kernel, target_kernel, bandwidth, *options)
+    settings = settings._replace(verbose=verbose)
     symmetric = Y is X and target_kernel is None
-    left = _Layers(X, 0, settings)
-    right = left if symmetric else _Layers(Y, 1, settings)
+    how = settings, encoder, sample_weight
+    left = _Layers(X, 0, *how)
+    right = left if symmetric else _Layers(Y, 1, *how)
     matrix = _cka_matrix(left, right, settings, Run(n_jobs, verbose))
     if not left.several and not right.several:
         return float(matrix[0, 0])
@@ -476,18 +601,22 @@ class _Layers:
         What messages call the layers.
     kernels : list
         The kernel on each layer.
-    grams : list of Gram
-        The kernels on the rows.
+    rows : list of ndarray, SparseRows or LazyRows
+        The rows of each layer.
+    weights : ndarray of shape (n_samples,) or None
+        Weights of the rows.
     """
 
-    def __init__(self, Z: Any, side: int, settings: CKASettings):
+    def __init__(
+        self, Z: Any, side: int, settings: CKASettings, encoder: Any, sample_weight: Any
+    ):
         name = "XY"[side]
         self.names, arrays, self.several = _split(Z, name)
         self.titles = [name]
         if self.several:
             self.titles = [f"layer {shown(layer)} of {name}" for layer in self.names]
-        reader = Reader(settings.kernels[side], settings.least_rows, dense=True)
-        self.kernels, self.grams = [], []
+        own = settings.kernels[side], settings.least_rows, encoder, settings
+        self.kernels, self.rows = [], []
         for layer, title in zip(arrays, self.titles, strict=True):
             table = as_table(layer)
             shape = tuple(getattr(table, "shape", ()))
@@ -497,9 +626,13 @@ class _Layers:
                     f"values of each row with reshape({shape[0]}, -1), or pass a list "
                     "of layers."
                 )
+            reader = Reader(*own)
+            table = reader.blocks(table, title)
+            reader.fit([table], [title])
             rows = reader.rows(table, title)
+            rows, self.weights = settings.with_weight(rows, sample_weight)
             self.kernels.append(settings.choose(side, rows, layer))
-            self.grams.append(gram(self.kernels[-1:], rows))
+            self.rows.append(rows)
 
 
 def _split(Z: Any, name: str) -> tuple[list[Any], list[ArrayLike], bool]:
@@ -527,20 +660,22 @@ def _cka_matrix(
     left: _Layers, right: _Layers, settings: CKASettings, run: Run
 ) -> np.ndarray:
     """Return CKA of every layer on the left with every layer on the right."""
-    p, q = len(left.grams), len(right.grams)
-    grams, titles = left.grams, left.titles
+    p, q = len(left.rows), len(right.rows)
+    rows, kernels, titles = left.rows, left.kernels, left.titles
     pairs = list(combinations_with_replacement(range(p), 2))
     if right is not left:
-        grams, titles = [*grams, *right.grams], [*titles, *right.titles]
+        rows, kernels = [*rows, *right.rows], [*kernels, *right.kernels]
+        titles = [*titles, *right.titles]
         pairs = [(i, i) for i in range(p + q)]
         pairs += product(range(p), range(p, p + q))
-    for title, own in zip(titles, grams, strict=True):
-        if own.n != grams[0].n:
+    for title, own in zip(titles, rows, strict=True):
+        if len(own) != len(rows[0]):
             raise ValueError(
-                f"{title[0].upper()}{title[1:]} has {own.n} rows, must have "
-                f"{grams[0].n} as {titles[0]}."
+                f"{title[0].upper()}{title[1:]} has {len(own)} rows, must have "
+                f"{len(rows[0])} as {titles[0]}."
             )
-    terms = hsic_terms(grams, pairs, unbiased=settings.unbiased, run=run)
+    both = list(zip(rows, kernels, strict=True))
+    terms = settings.terms(both, pairs, left.weights, run)
     return cka_of_terms(terms, pairs, titles)[:p, 0 if right is left else p :]
 
 
@@ -572,8 +707,20 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     design : {"u", "v"}, default="u"
         Unbiased HSIC, which needs four rows in each batch, or the biased one, for which
         the result depends on the size of the batches.
+    encoder : "auto", None or transformer, default="auto"
+        "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, fitted to the
+        first batch, and leaves complete numbers unchanged. None refuses such a
+        DataFrame. A transformer is cloned, fitted, and encodes all X.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features, the time grows linearly with the number of rows of a batch. Kernels
+        with explicit features, such as "linear", keep them.
     n_jobs : int or None, default=None
         Number of threads; the result does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the random features. None draws new ones in every fit. The global
+        generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -593,6 +740,10 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         Kernel on X, with a number as bandwidth if it has one.
     target_kernel_ : kernel object
         Kernel on y.
+    encoder_ : transformer or None
+        The fitted encoder. None if X needs no encoding.
+    feature_seed_ : int
+        Seed of the random features.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -629,59 +780,80 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     target_kernel: Any = None
     bandwidth: Any = "median"
     design: str | Design = "u"
+    encoder: Any = "auto"
+    n_components: int | None = None
     n_jobs: int | None = None
+    random_state: RandomStateLike = None
     verbose: int = 0
 
     @explains_keywords
-    def fit(self, X: ArrayLike, y: ArrayLike) -> CKAEstimator:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
+    ) -> CKAEstimator:
         """Forget all batches and compute the terms of one sample.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First representation.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second representation of the same rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+            None weights all rows equally.
 
         Returns
         -------
         self : CKAEstimator
             Fitted estimator.
         """
-        self._add(X, y, first=True)
+        self._add(X, y, sample_weight, first=True)
         # Warns of constant data, which a single batch may well be.
         self.score()
         return self
 
     @explains_keywords
-    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> CKAEstimator:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
+    ) -> CKAEstimator:
         """Add the terms of one minibatch.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First representation of the rows of the batch.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second representation of the same rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+            None weights all rows equally.
 
         Returns
         -------
         self : CKAEstimator
             Fitted estimator.
         """
-        self._add(X, y, first=not hasattr(self, "n_batches_"))
+        self._add(X, y, sample_weight, first=not hasattr(self, "n_batches_"))
         return self
 
     @explains_keywords
-    def score(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: Any = None,
+    ) -> float:
         """Return CKA of the batches that were seen, or compute CKA of another sample.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or None, default=None
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             First representation. None for the batches that were seen.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Second representation of the same rows. None for the batches that were seen.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+            None weights all rows equally.
 
         Returns
         -------
@@ -691,12 +863,12 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         check_is_fitted(self)
         terms: Any = self.hsic_, self._roundings
         if X is not None or y is not None:
-            terms = self._terms(X, y, first=False)[0]
+            terms = self._terms(X, y, sample_weight, first=False)[0]
         return float(cka_of_terms(terms, names="Xy")[0, 1])
 
-    def _add(self, X: Any, y: Any, *, first: bool) -> None:
+    def _add(self, X: Any, y: Any, weights: Any, *, first: bool) -> None:
         """Add the terms of one batch."""
-        terms, n = self._terms(X, y, first=first)
+        terms, n = self._terms(X, y, weights, first=first)
         if first:
             self.hsic_, self._roundings = np.zeros((2, 3))
             self.n_batches_ = self.n_samples_seen_ = 0
@@ -705,18 +877,29 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self.n_samples_seen_ += n
         self.cka_ = float(cka_of_terms((self.hsic_, self._roundings))[0, 1])
 
-    def _terms(self, X: Any, y: Any, *, first: bool) -> tuple[Any, int]:
+    def _terms(
+        self, X: Any, y: Any, sample_weight: Any, *, first: bool
+    ) -> tuple[Any, int]:
         """Return the terms of one sample; the first one chooses the kernels."""
-        check_run_options(self.n_jobs, None, self.verbose)
+        check_run_options(self.n_jobs, self.random_state, self.verbose)
+        check_value(self.encoder, "encoder")
+        seed = self.random_state if first else getattr(self, "feature_seed_", 0)
+        options = self.design, self.n_components, seed
         settings = check_cka_params(
-            self.kernel, self.target_kernel, self.bandwidth, self.design
+            self.kernel, self.target_kernel, self.bandwidth, *options
         )
         tables = X, y
         of_x, of_y = settings.kernels
-        reader = Reader(of_x, settings.least_rows, None, self, dense=True)
+        reader = Reader(of_x, settings.least_rows, self.encoder, self)
+        if first:
+            self.encoder_, self.feature_seed_ = reader.fit([X]), settings.seed
+        reader.encoder_ = self.encoder_
+        settings = settings._replace(seed=self.feature_seed_)
         X, y = reader.rows_with_target(X, y, reset=first)
         shown = self.kernel if self.target_kernel is None else self.target_kernel
         y = as_target(y, of_y, shown)
+        X, weights = settings.with_weight(X, sample_weight)
+        y, _ = settings.with_weight(y, sample_weight)
         if first:
             self.kernel_ = settings.choose(0, X, tables[0])
             self.target_kernel_ = settings.choose(1, y, tables[1])
@@ -725,10 +908,11 @@ class CKAEstimator(KeywordHints, BaseEstimator):
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
-        grams = [gram([self.kernel_], X), gram([self.target_kernel_], y)]
         run = Run(self.n_jobs, self.verbose)
-        terms = hsic_terms(grams, PAIRS, unbiased=settings.unbiased, run=run)
-        return terms, len(X)
+        both = [(X, self.kernel_), (y, self.target_kernel_)]
+        return settings.terms(both, PAIRS, weights, run), len(X)
 
     def __sklearn_tags__(self) -> Any:
-        return tag_target(super().__sklearn_tags__())
+        tags = tag_target(super().__sklearn_tags__())
+        tags.input_tags.sparse = True
+        return tags

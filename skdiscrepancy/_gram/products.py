@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import MixedGram, SortedGram
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
@@ -187,6 +188,8 @@ def _form(gram: Gram, form: str) -> list[Any]:
     The labels, the centred features, the sorted column for products with another
     column ("products"), or for products with labels, which scan the classes ("rows").
     """
+    if isinstance(gram, FeatureGram) and gram.n_kernels == 1:
+        return [Features(None, gram, centred=True)] if form == "features" else []
     if not isinstance(gram, MixedGram):
         return []
     if form == "labels":

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._data.distances import Codes, Index, Rows
+from skdiscrepancy._data.distances import Codes, Index
 from skdiscrepancy._gram.run import held_bytes
 from skdiscrepancy._gram.tiles import Gram, place
 from skdiscrepancy._loops.jit import compiled
@@ -129,13 +129,14 @@ class Features(Leaf):
     """A kernel with explicit features, on rows that are read block by block.
 
     Sums over rows need no pairs. All sums are made in float64. If `centred`, the
-    features have mean zero. HSIC does not change by this, and keeps its digits.
+    features have mean zero. HSIC does not change by this, and keeps its digits. Without
+    a kernel, `rows` is a Gram that has the features itself.
     """
 
-    def __init__(self, kernel: RowKernel, rows: Rows, *, centred: bool = False):
+    def __init__(self, kernel: RowKernel | None, rows: Any, *, centred: bool = False):
         self.kernel = kernel
         self.rows = rows
-        self.n_rows = len(rows)
+        self.n_rows = rows.n if kernel is None else len(rows)
         self.mean: np.ndarray | None = None
         [(_, first)] = self.blocks(0, 1)
         self.n_components = first.shape[1]
@@ -149,9 +150,12 @@ class Features(Leaf):
         stop = self.n_rows if stop is None else stop
         for begin in range(start, stop, BLOCK_ROWS):
             block = slice(begin, min(begin + BLOCK_ROWS, stop))
-            F = self.kernel.features(self.rows.take(block))
-            assert F is not None
-            F = F.astype(np.float64, copy=False)
+            if self.kernel is None:
+                [F] = self.rows.features(block)
+            else:
+                F = self.kernel.features(self.rows.take(block))
+                assert F is not None
+                F = F.astype(np.float64, copy=False)
             yield block, F if self.mean is None else F - self.mean
 
     def total(

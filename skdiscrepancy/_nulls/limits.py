@@ -7,14 +7,16 @@ The statistic is <A, P B P'> for centred matrices A and B and a random permutati
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.fft import irfft, rfft
 from scipy.special import gammaincc, gammaln, ndtr
 from scipy.stats import pearson3
 
 from skdiscrepancy._gram.factors import Factor, inner_product
-from skdiscrepancy._nulls.pvalues import TestResult
+from skdiscrepancy._nulls.pvalues import TestResult, rank_pvalue
 from skdiscrepancy._statistics.second_order import check_finite
 
 # The sum of third powers uses at most MAX_AXES eigenvectors, and none whose eigenvalue
@@ -40,10 +42,11 @@ class Invariants(NamedTuple):
     moments are central moments. The other numbers belong to this matrix A with diagonal
     d: tr(A^2), sum d_i^2, tr(A^3), sum d_i^3, sum a_ij^3, d' diag(A^2) and d' A d.
     `classes` numbers the rows. Exchanging rows of one class does not change the matrix.
+    It is None for rows that are read by blocks.
     """
 
     n: int
-    classes: np.ndarray
+    classes: np.ndarray | None
     mean_part: float
     T2: float
     S2: float
@@ -60,18 +63,32 @@ def invariants(G: np.ndarray) -> Invariants:
     if 2 * rank >= n and n <= MAX_SQUARE:
         return _invariants_of_matrix(G.T @ G)
     M = G @ G.T
-    diagonal = np.einsum("ri,ri->i", G, G)
-    trace, T2 = np.trace(M), np.square(M).sum()
-    T3 = np.einsum("ab,ab->", M @ M, M)
-    c = trace / (n - 1)
+    cubes, classes = _sum_of_cubes(G, M), _equal_columns(G)
+    return invariants_of_sums(M, n, sums_of_rows(M, n, G), cubes, classes)
+
+
+def sums_of_rows(M: np.ndarray, n: int, G: np.ndarray) -> list[Any]:
+    """Return sums over some of n rows for the invariants, with M = G G' of all rows."""
+    diagonal, c = np.einsum("ri,ri->i", G, G), np.trace(M) / (n - 1)
     # Of A - c H, where H has 1 - 1/n on its diagonal and -1/n elsewhere.
     d, raised = diagonal - c * (1 - 1 / n), diagonal + c / n
     square = np.einsum("ri,ri->i", M @ G, G) - 2 * c * diagonal + c**2 * (1 - 1 / n)
-    U = _sum_of_cubes(G, M) + 3 * (c / n) * T2 + c**3 / n + (d**3 - raised**3).sum()
-    B = np.square(G @ d).sum() - c * (d @ d - d.sum() ** 2 / n)
+    gaps = d**3 - raised**3
+    return [d @ d, (d**3).sum(), d @ square, gaps.sum(), d.sum(), G @ d]
+
+
+def invariants_of_sums(
+    M: np.ndarray, n: int, sums: Any, cubes: float, classes: np.ndarray | None = None
+) -> Invariants:
+    """Compute the invariants of A from sums over rows, and of third powers of A."""
+    S2, S3, R, gaps, total, Gd = sums
+    trace, T2 = np.trace(M), np.square(M).sum()
+    T3, c = np.einsum("ab,ab->", M @ M, M), trace / (n - 1)
+    U = cubes + 3 * (c / n) * T2 + c**3 / n + gaps
+    B = np.square(Gd).sum() - c * (S2 - total**2 / n)
     T3 += 3 * c * (c * trace - T2) - c**3 * (n - 1)
-    sums = c, T2 - c * trace, d @ d, T3, (d**3).sum(), U, d @ square, B
-    return Invariants(n, _equal_columns(G), *map(float, sums))
+    found = c, T2 - c * trace, S2, T3, S3, U, R, B
+    return Invariants(n, classes, *map(float, found))
 
 
 def _invariants_of_matrix(A: np.ndarray) -> Invariants:
@@ -142,6 +159,8 @@ def least_pvalue(a: Invariants, b: Invariants) -> float:
     def log_orders(counts: np.ndarray) -> float:
         return float(gammaln(1.0 + counts).sum())
 
+    if a.classes is None or b.classes is None:
+        return 0.0
     bound = log_orders(np.bincount(a.classes)) + log_orders(np.bincount(b.classes))
     if max(a.classes.max(), b.classes.max()) < a.n - 1:
         # If all rows differ in one classification, they differ in both together.
@@ -156,10 +175,23 @@ def _sum_of_cubes(G: np.ndarray, M: np.ndarray) -> float:
     if n < min(rank**2, MAX_SQUARE):
         blocks = (G[:, i : i + 256].T @ G for i in range(0, n, 256))
         return float(sum(np.einsum("ij,ij,ij->", A, A, A) for A in blocks))
+    return sum_of_squares(axis_products(M, G))
+
+
+def sum_of_squares(parts: Iterable[np.ndarray]) -> float:
+    """Return the sum of the squares of all entries."""
+    return float(sum(np.square(part).sum() for part in parts))
+
+
+def axis_products(M: np.ndarray, G: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield sums over rows of products of three axes, whose squares sum to the cubes.
+
+    The axes are the main eigenvectors of M, which is G G' of all rows.
+    """
     values, vectors = np.linalg.eigh(M)
     kept = np.flatnonzero(values > NEGLIGIBLE * values.sum())[-MAX_AXES:]
     axes = vectors[:, kept].T @ G
-    return float(sum(np.square((axes * axis) @ axes.T).sum() for axis in axes))
+    return ((axes * axis) @ axes.T for axis in axes)
 
 
 def permutation_moments(a: Invariants, b: Invariants) -> tuple[float, float, float]:
@@ -255,6 +287,21 @@ def gamma_pvalue(statistic: float, a: Any, b: Any) -> float:
     """Return the tail of the gamma distribution, or 1 if it has no variance."""
     limit = gamma_limit(a, b)
     return 1.0 if limit is None else limit.pvalue(statistic)
+
+
+def shift_pvalue(G: np.ndarray, F: np.ndarray, nearest: int) -> float:
+    """Return the p-value of the V-statistic among cyclic shifts of the rows of F.
+
+    Shifts by fewer than `nearest` rows are left out, because the rows of a series
+    depend on their neighbours. All shifts of a product are one cross-correlation.
+    """
+    n, values = G.shape[1], np.zeros(G.shape[1])
+    transformed = rfft(F, axis=1)
+    for line in np.conj(rfft(G, axis=1)):
+        values += np.square(irfft(line * transformed, n, axis=1)).sum(axis=0)
+    return rank_pvalue(
+        np.append(values[0], values[nearest : n - nearest + 1]), values[0]
+    )
 
 
 # The third moment divides by (n - 5).

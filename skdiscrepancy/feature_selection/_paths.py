@@ -17,11 +17,18 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.distances import Index, block_distances
 from skdiscrepancy._estimators.cka import Variable
 from skdiscrepancy._gram.run import Run, progress, run_all
 from skdiscrepancy._gram.sorted_columns import FactorGram
-from skdiscrepancy._gram.tiles import Gram, ProductGram, place
+from skdiscrepancy._gram.tiles import (
+    Gram,
+    PairWeights,
+    ProductGram,
+    WeightedGram,
+    place,
+)
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy.feature_selection._single_columns import Columns, joint_kernel
 from skdiscrepancy.kernels._radial import RadialKernel
@@ -311,6 +318,11 @@ def joint_hsic(problem: Problem) -> JointKernel:
             f"kernel == {kernel!r}, must be a kernel of a Euclidean or L1 distance "
             "for method == 'forward' and 'backward'."
         )
+    if isinstance(inputs.values, LazyRows):
+        raise ValueError(
+            "method == 'forward' or 'backward', must be 'lasso', 'mrmr' or 'filter' "
+            "for rows that are read by blocks: joint kernels need all rows in memory."
+        )
     parts = []
     for v, bandwidth in enumerate(columns.bandwidths):
         if inputs.label(v):
@@ -320,11 +332,15 @@ def joint_hsic(problem: Problem) -> JointKernel:
             rows = columns.rows(v)
             parts.append(Part((rows - np.median(rows, axis=0)) / bandwidth))
     # The centred Gram matrix of the target, from its factor if possible.
+    w, n = inputs.weights, len(inputs.values)
     if target.complete:
-        centred: Gram = FactorGram(target.factor.rows)
+        F = target.lines if w is None else target.lines * np.sqrt(n * w)
+        centred: Gram = FactorGram(F)
     else:
-        offsets = centring_offsets(target.gram.sums(), unbiased=False)
+        offsets = centring_offsets(target.gram.sums(w), w, unbiased=False)
         centred = target.gram.centred(offsets)
+        if w is not None:
+            centred = WeightedGram(centred, PairWeights(w, [(float(n**2), w)]))
 
     def hsic(joint: JoinedColumns) -> np.ndarray:
         return ProductGram(joint, centred).totals() / centred.n**2

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from itertools import chain, islice
 from numbers import Integral
 from typing import Any
@@ -16,6 +16,7 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import Bunch, indexable
 
 from skdiscrepancy._data.arrays import encode_labels
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
@@ -34,12 +35,14 @@ from skdiscrepancy.feature_selection._paths import PATHS, Path, Problem
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     Inputs,
+    LazyColumns,
     TableSelector,
     TargetKernel,
     check_single_kernel,
     joint_kernel,
     read_inputs,
     row_orders,
+    with_weight,
 )
 from skdiscrepancy.kernels._base import RowKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
@@ -123,11 +126,19 @@ class HSICSelector(TableSelector, BaseEstimator):
         column of numbers with missing values becomes the two columns of
         :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
         refuses such columns.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses low-rank factors. Kernels
+        with explicit features, such as "linear", keep them. X and y may then be memory
+        maps, dask arrays, dask DataFrames of numbers, lists of blocks of rows, and
+        functions that return an iterator of blocks; see :ref:`out_of_core`. They need
+        the method "filter", "mrmr" or "lasso". "lasso" reads them once for each column
+        that it selects, and bandwidths are chosen from at most 32768 evenly spaced
+        rows. "forward" and "backward" keep the exact joint kernel of the columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The selection does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the permutations of "auto". None draws new ones in every call. The global
-        generator of numpy is never used.
+        Seeds the permutations of "auto" and the random features. None draws new ones in
+        every call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -198,22 +209,28 @@ class HSICSelector(TableSelector, BaseEstimator):
     n_probes: int = 19
     groups: Any = None
     encoder: Any = "auto"
+    n_components: int | None = None
     n_jobs: int | None = None
     random_state: RandomStateLike = None
     verbose: int = 0
 
     @in_one_blas_thread
-    def fit(self, X: ArrayLike, y: ArrayLike) -> HSICSelector:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
+    ) -> HSICSelector:
         """Select the columns.
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
             Columns to select from. Columns of a DataFrame may be of any type and have
             missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Target: numbers, or labels of any type. A Series or DataFrame may have
             missing values. A missing label counts as one more label.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+            None weights all rows equally.
 
         Returns
         -------
@@ -221,7 +238,7 @@ class HSICSelector(TableSelector, BaseEstimator):
             Fitted selector.
         """
         self._check_params()
-        inputs, y = read_inputs(self, X, y, self)
+        inputs, y = read_inputs(self, X, y, self, sample_weight)
         problem, path, n_informative = self._choose(inputs, y)
         n_chosen = len(path)
         if n_informative < n_chosen and self.n_features_to_select == "auto":
@@ -243,7 +260,7 @@ class HSICSelector(TableSelector, BaseEstimator):
         self._set_choice(problem, path)
         return self
 
-    def _choose(self, inputs: Inputs, y: np.ndarray) -> tuple[Problem, Path, int]:
+    def _choose(self, inputs: Inputs, y: Any) -> tuple[Problem, Path, int]:
         """Choose columns, or groups of columns.
 
         Returns the problem, the columns in the order of their choice, and how many of
@@ -251,13 +268,14 @@ class HSICSelector(TableSelector, BaseEstimator):
         """
         self._check_params()
         k = self._number_of_features(len(inputs.groups))
-        columns = Columns(inputs, self)
-        target = TargetKernel(y, self).variable(y)
+        lazy = isinstance(y, LazyRows)
+        columns = LazyColumns(inputs, self) if lazy else Columns(inputs, self)
+        target = TargetKernel(y, self).variable(y, columns)
         most = k or len(inputs.groups)
-        probes = None
+        probes: Any = None
         if k is None:
             seeds = draw_seeds(generator_of(self.random_state), self.n_probes)
-            probes = list(row_orders(len(inputs.values), seeds))
+            probes = seeds if lazy else list(row_orders(len(inputs.values), seeds))
         with progress("columns", 1 + most, self.verbose) as line:
             scores = check_finite(columns.alignments(target))
             line.advance()
@@ -447,12 +465,14 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     verbose: int = 0
 
     @in_one_blas_thread
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: Any = None) -> HSICSelectorCV:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, groups: Any = None, sample_weight: Any = None
+    ) -> HSICSelectorCV:
         """Choose the number of columns and the parameters, and select the columns.
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
             Columns to select from. Columns of a DataFrame may be of any type and have
             missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
@@ -461,6 +481,9 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         groups : array-like of shape (n_samples,), default=None
             Groups of rows, for splitters that use them. Groups of columns are a
             parameter of the selector.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+            None weights all rows equally.
 
         Returns
         -------
@@ -472,7 +495,16 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         if not isinstance(selector, HSICSelector):
             raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
         settings = self._settings()
-        inputs, y = read_inputs(self, X, y, selector)
+        if sample_weight is not None:
+            X, y, groups, sample_weight = with_weight(sample_weight, X, y, groups)
+        # Folds need all rows, wherever they are.
+        X = np.asarray(X) if isinstance(X, np.memmap) else X
+        inputs, y = read_inputs(self, X, y, selector, sample_weight)
+        if isinstance(inputs.values, LazyRows):
+            raise ValueError(
+                "X is read by blocks, but folds need all rows in memory. Use "
+                "HSICSelector, or pass an array."
+            )
         least, most = self._bounds(len(inputs.groups))
         candidates = [_candidate(selector, setting, most, y) for setting in settings]
         splits = self._splits(inputs.values, y, groups, candidates[0])
@@ -489,7 +521,9 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
             self.selector_ = clone(selector).set_params(
                 **{**self.best_params_, "n_features_to_select": n_best}
             )
-            self.selector_.fit(inputs.values if inputs.kinds is None else X, y)
+            values = inputs.values if inputs.in_memory else inputs.values.matrix
+            values = values if inputs.kinds is None else X
+            self.selector_.fit(values, y, sample_weight=sample_weight)
         self.n_features_ = self.selector_.n_features_
         self.support_ = self.selector_.support_
         self.ranking_ = self.selector_.ranking_
@@ -523,7 +557,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         return settings
 
     def _splits(
-        self, X: np.ndarray, y: np.ndarray, groups: Any, candidate: HSICSelector
+        self, X: Any, y: Any, groups: Any, candidate: HSICSelector
     ) -> list[Split]:
         """Return the training rows and the held-out rows of the folds."""
         X, y, groups = indexable(X, y, groups)
@@ -600,9 +634,7 @@ def _held_out_scores(
     There is one value for each number of columns, starting at `least`.
     """
     selector, (train, test) = task
-    of_fold, held_out = (
-        replace(inputs, values=inputs.values[i]) for i in (train, test)
-    )
+    of_fold, held_out = inputs.take(train), inputs.take(test)
     problem, path, n_informative = clone(selector)._choose(of_fold, y[train])
     order = [v for v, _ in path]
     columns, kernel = problem.columns, problem.columns.kernel
@@ -620,13 +652,13 @@ def _held_out_scores(
         elif isinstance(kernel, RowKernel):
             joint = kernel.learn([rows])
         grams = [gram([joint], rows), of_target]
-        terms = hsic_terms(grams, PAIRS, unbiased=True, run=Run(1))
+        terms = hsic_terms(grams, PAIRS, True, held_out.weights, Run(1))
         scores.append(cka_of_terms(terms)[0, 1])
     return np.array(scores)
 
 
 def _candidate(
-    selector: HSICSelector, setting: dict[str, Any], most: int, y: np.ndarray
+    selector: HSICSelector, setting: dict[str, Any], most: int, y: Any
 ) -> HSICSelector:
     """Return the selector of the largest number of columns, for a setting.
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cache
 from itertools import chain, islice, permutations
 from numbers import Integral
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,17 +23,23 @@ from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import (
+    SparseRows,
     check_columns,
+    check_weights,
+    n_rows,
     names_of,
     readable,
     refuse_missing,
+    rows_with_weight,
     tag_target,
     validate_with_target,
 )
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
     check_run_options,
+    check_value,
     declares_parameters,
     draw_seeds,
     generator_of,
@@ -48,11 +55,14 @@ from skdiscrepancy._data.frames import (
     take_columns,
 )
 from skdiscrepancy._estimators.cka import Variable, cka
-from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
 from skdiscrepancy._gram.factors import (
     BATCH_NUMBERS,
     MAX_RANK,
+    LazyFactors,
+    SparseColumns,
     column_factors,
+    factor_of,
     inner_product,
 )
 from skdiscrepancy._gram.kernel_gram import is_smooth
@@ -105,15 +115,36 @@ class Inputs:
         Name of each variable.
     kinds : list of str or None
         What each column of a table holds. None if X holds numbers, all of them known.
+    weights : ndarray of shape (n_samples,) or None
+        Weights of the rows that sum to one.
     """
 
-    values: np.ndarray
+    values: Any
     labels: np.ndarray
     gaps: np.ndarray
     names: list[Any]
     groups: list[list[int]]
     group_names: list[Any]
     kinds: list[str] | None
+    weights: np.ndarray | None = None
+
+    def column(self, j: int) -> Any:
+        """Return one column, as an array unless it is read by blocks."""
+        if isinstance(self.values, LazyRows):
+            return self.values.take([j])
+        return np.asarray(self.values[:, [j]])
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the values are an array."""
+        return isinstance(self.values, np.ndarray)
+
+    def take(self, rows: np.ndarray) -> Inputs:
+        """Return some of the rows."""
+        weights = self.weights
+        if weights is not None:
+            weights = weights[rows] / weights[rows].sum()
+        return replace(self, values=self.values[rows], weights=weights)
 
     def plain(self, variable: int) -> bool:
         """Whether a variable is one column of numbers, all of them known."""
@@ -189,22 +220,41 @@ class TableSelector(SelectorMixin):
         return self.support_
 
     def __sklearn_tags__(self) -> Any:
-        return tag_target(super().__sklearn_tags__())
+        tags = tag_target(super().__sklearn_tags__())
+        tags.input_tags.sparse = True
+        return tags
 
 
-def read_inputs(owner: Any, X: Any, y: Any, params: Any) -> tuple[Inputs, np.ndarray]:
+def read_inputs(
+    owner: Any, X: Any, y: Any, params: Any, sample_weight: Any = None
+) -> tuple[Inputs, Any]:
     """Validate X and y, and read the columns of X.
 
     `params` is the estimator with the parameters. `owner` stores the number and names
     of the columns if it is not None.
     """
     encoder, kernel = params.encoder, params.target_kernel
+    check_value(params.n_components, "n_components")
+    if owner is not None:
+        labels = isinstance(kernel, IndicatorKernel)
+        reader = Reader(None, 2, None, params)
+        rows, target = reader.pair_of_blocks(X, y, labels, fit=True)
+        on_disk = isinstance(X, np.memmap) and params.n_components is not None
+        if on_disk and not isinstance(rows, LazyRows):
+            rows, target = pair_of_rows(X, y, 2)
+        if isinstance(rows, LazyRows):
+            if owner is not None:
+                check_columns(owner, rows.header, reset=True)
+            return _inputs(rows, rows.columns, None, params, sample_weight), target
     check_column_encoder(encoder, X, kinds=("number",))
+    if sample_weight is not None:
+        X, y, sample_weight = with_weight(sample_weight, X, y)
     labels_of_y = isinstance(kernel, IndicatorKernel) or (
         isinstance(kernel, str) and kernel == "indicator"
     )
     y = Reader(None, encoder=encoder).target(y, labels=labels_of_y)
     options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
+    options["accept_sparse"] = "csr"
     names, kinds = names_of(X), None
     if needs_encoding(X):
         columns = read_columns(X)
@@ -216,11 +266,33 @@ def read_inputs(owner: Any, X: Any, y: Any, params: Any) -> tuple[Inputs, np.nda
         # Missing numbers are allowed, so only the shapes and y are left to check.
         owner, options["ensure_all_finite"] = None, "allow-nan"
     values, y = validate_with_target(owner, X, y, **options)
+    if isinstance(values, SparseRows):
+        values = SparseColumns(values.matrix)
+    return _inputs(values, names, kinds, params, sample_weight), y
+
+
+def with_weight(sample_weight: Any, *samples: Any) -> list[Any]:
+    """Return the rows of samples that have a weight, and their weights."""
+    weights = check_weights(sample_weight, n_rows(samples[0]) or 0, 2)
+    found = [Z if Z is None else rows_with_weight(Z, weights) for Z in samples]
+    return [*found, weights[weights > 0]]
+
+
+def _inputs(
+    values: Any, names: Any, kinds: Any, params: Any, sample_weight: Any
+) -> Inputs:
+    """Return the columns of a sample, with the groups and weights that it has."""
     names = names or list(range(values.shape[1]))
     labels = np.array(kinds or ["number"] * len(names)) == "category"
-    gaps = np.isnan(values).any(axis=0)
+    gaps: Any = np.zeros(len(names), dtype=bool)
+    if isinstance(values, np.ndarray):
+        gaps = np.isnan(values).any(axis=0)
     group_names, members = read_groups(getattr(params, "groups", None), names)
-    return Inputs(values, labels, gaps, names, members, group_names, kinds), y
+    weights = None
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, len(values), 2)
+    found = values, labels, gaps, names, members, group_names, kinds, weights
+    return Inputs(*found)
 
 
 def _numbers_of(column: Column) -> np.ndarray:
@@ -335,6 +407,7 @@ def block_scales(
     medians = np.empty(len(titles))
     for v, (title, rows) in enumerate(zip(titles, blocks, strict=True)):
         with _naming(title):
+            rows = rows.sample if isinstance(rows, LazyRows) else rows
             if rows.shape[1] == 1:
                 [medians[v]] = column_medians(rows)
             else:
@@ -402,8 +475,8 @@ def _learn_column(inputs: Inputs, column: int, norm: float) -> ReadBlock:
     Labels become columns of zeros and ones at a distance of one. Numbers with missing
     values become a column of values, and a column that marks missing values.
     """
-    values = inputs.values[:, [column]]
     if inputs.labels[column]:
+        values = inputs.values[:, [column]]
         levels, counts = np.unique(values, return_counts=True)
         levels = levels[np.argsort(-counts, kind="stable")][:MAX_LEVELS]
 
@@ -414,9 +487,9 @@ def _learn_column(inputs: Inputs, column: int, norm: float) -> ReadBlock:
 
         return one_hot
     if inputs.gaps[column]:
-        encoder = TableEncoder().fit(values)
+        encoder = TableEncoder().fit(inputs.values[:, [column]])
         return lambda sample: np.asarray(encoder.transform(sample.values[:, [column]]))
-    return lambda sample: sample.values[:, [column]]
+    return lambda sample: sample.column(column)
 
 
 def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
@@ -468,7 +541,10 @@ class Columns:
                 self.blocks.append(_learn_block(inputs, columns, self.kernel))
         blocks = (read(inputs) for read in self.blocks)
         self.bandwidths = block_scales(blocks, titles, self.kernel, params)
-        self.run = Run(params.n_jobs, params.verbose)
+        self.run, self.features = Run(params.n_jobs, params.verbose), None
+        if params.n_components is not None:
+            [seed] = draw_seeds(generator_of(params.random_state), 1)
+            self.features = params.n_components, seed
         rank = 1 if is_smooth(self.kernel) else min(len(inputs.values), MAX_RANK)
         self._batch_size = max(1, BATCH_NUMBERS // (len(inputs.values) * rank))
         self._kept: dict[int, list[Variable]] = {}
@@ -516,9 +592,15 @@ class Columns:
         complete lower all of these values. The variable is permuted instead of the
         column, which has the same effect.
         """
-        F = target.factor.rows
+        F, norms = target.lines, np.full(1 + len(permutations), target.factor.norm)
         permuted = [F, *(F[:, permutation] for permutation in permutations)]
-        norms = np.full(len(permuted), target.factor.norm)
+        if target.weights is not None:
+            # The weights stay with their rows.
+            raw = factor_of(target.rows, target.kernel, target.features)
+            orders = (raw._replace(rows=raw.rows[:, order]) for order in permutations)
+            factors = [target.factor, *map(target.with_weights, orders)]
+            permuted = [factor.rows for factor in factors]
+            norms = np.array([factor.norm for factor in factors])
 
         def align(column: Variable) -> np.ndarray:
             G = column.factor
@@ -528,6 +610,18 @@ class Columns:
 
         return np.array(self.map(align)).T
 
+    def with_kernel(self, v: int) -> tuple[Any, Any]:
+        """Return the rows of one column or group, and its kernel."""
+        inputs, kernel = self.inputs, self.kernel
+        if inputs.label(v):
+            return inputs.values[:, inputs.groups[v]], IndicatorKernel()
+        if isinstance(kernel, RadialKernel):
+            kernel = copy(kernel)
+            kernel.bandwidth = float(self.bandwidths[v])
+        if isinstance(inputs.values, SparseColumns) and inputs.plain(v):
+            return inputs.values[:, inputs.groups[v]], kernel
+        return self.rows(v), kernel
+
     def _batch(self, position: int) -> list[Variable]:
         """Return a batch of columns; batches that fit the working memory are kept.
 
@@ -536,30 +630,72 @@ class Columns:
         if position in self._kept:
             return self._kept[position]
         start, inputs = position * self._batch_size, self.inputs
-        variables = {}
-        for v in range(start, min(start + self._batch_size, len(inputs.groups))):
-            kernel: Any = self.kernel
-            if inputs.label(v):
-                rows, kernel = inputs.values[:, inputs.groups[v]], IndicatorKernel()
-            else:
-                rows = self.rows(v)
-                if isinstance(kernel, RadialKernel):
-                    kernel = copy(kernel)
-                    kernel.bandwidth = float(self.bandwidths[v])
-            variables[v] = Variable(rows, kernel)
+        end = min(start + self._batch_size, len(inputs.groups))
+        how = self.features, inputs.weights
+        variables = {v: Variable(*self.with_kernel(v), *how) for v in range(start, end)}
         batch, nbytes = list(variables.values()), 0
         if all(variable.may_be_complete for variable in batch):
-            if plain := [v for v in variables if inputs.plain(v)]:
+            plain = [v for v in variables if inputs.plain(v)]
+            if plain and inputs.in_memory and self.features is None:
                 X = inputs.values[:, [inputs.groups[v][0] for v in plain]]
                 factors = column_factors(X, self.kernel, self.bandwidths[plain])
                 for v, factor in zip(plain, factors, strict=True):
-                    variables[v].factor = factor
-            nbytes = sum(variable.factor.rows.nbytes for variable in batch)
+                    variables[v].factor = variables[v].with_weights(factor)
+            nbytes = sum(variable.factor.nbytes for variable in batch)
         with self._lock:
             if self._room > nbytes:
                 self._room -= nbytes
                 self._kept[position] = batch
         return batch
+
+
+class LazyColumns(Columns):
+    """Columns of rows that are read by blocks, and the target beside them.
+
+    A pass over the rows compares all columns with one variable.
+    """
+
+    def with_target(self, rows: LazyRows, kernel: Any) -> LazyVariable:
+        """Return the target, which is the last variable."""
+        p = len(self.inputs.groups)
+        variables = [*map(self.with_kernel, range(p)), (rows, kernel)]
+        weights = self.inputs.weights
+        self.table = LazyFactors(variables, self.features, weights, self.run)
+        self.norms = check_finite(self.table.norms)
+        self.products = cache(self.table.inner_products)
+        return self.variable(p)
+
+    def variable(self, v: int) -> Any:
+        """Return one column or group, or the target."""
+        return LazyVariable(self, v)
+
+    def alignments(self, target: Any) -> np.ndarray:
+        """Return the CKA of each column with a variable."""
+        return self.permuted_alignments(target, ())[0].clip(0, 1)
+
+    def permuted_alignments(self, target: Any, permutations: Any) -> np.ndarray:
+        """Return the CKA of all columns with a variable, for permuted rows.
+
+        The permutations within strips of rows have seeds.
+        """
+        products = self.products(target.place, tuple(permutations))[:, :-1]
+        return cka(products, np.full(len(products), target.norm), self.norms[:-1])
+
+
+class LazyVariable(NamedTuple):
+    """A column or the target among rows that are read by blocks."""
+
+    columns: LazyColumns
+    place: int
+
+    @property
+    def norm(self) -> float:
+        """Frobenius norm of the centred Gram matrix, 0 for a constant."""
+        return float(self.columns.norms[self.place])
+
+    def alignment(self, other: LazyVariable) -> float:
+        """Return CKA of the V-statistic, from 0 to 1."""
+        return float(self.columns.alignments(other)[self.place])
 
 
 class TargetKernel:
@@ -569,14 +705,22 @@ class TargetKernel:
     `params` is the estimator with the parameters.
     """
 
-    def __init__(self, y: np.ndarray, params: Any):
+    kernel: Any
+
+    def __init__(self, y: Any, params: Any):
         kernel = check_single_kernel(params.kernel, "kernel")
         self.name = params.target_kernel
         if not (isinstance(self.name, str) and self.name == "auto"):
             check_single_kernel(self.name, "target_kernel", "auto")
-        self.kernel = choose_target_kernels(self.name, y, [kernel])[0]
         self.scales: np.ndarray | None = None
-        rows = self.rows_of(y)
+        if isinstance(y, LazyRows):
+            [self.kernel] = lazy_target_kernels(y, [kernel])
+            if self.name != "auto":
+                [self.kernel] = check_kernel(self.name, "target_kernel")
+            rows: Any = y.sample
+        else:
+            self.kernel = choose_target_kernels(self.name, y, [kernel])[0]
+            rows = self.rows_of(y)
         columns = rows.T[:, :, np.newaxis]
         titles, name = [f"column {j}" for j in range(len(columns))], "bandwidth_factor"
         scales = block_scales(columns, titles, self.kernel, params, f"target_{name}")
@@ -596,17 +740,19 @@ class TargetKernel:
         """Whether the kernel compares labels."""
         return isinstance(self.kernel, IndicatorKernel)
 
-    def rows_of(self, y: np.ndarray) -> np.ndarray:
+    def rows_of(self, y: Any) -> Any:
         """Return y with one column for each target, as the kernel reads it."""
-        y = as_target(y, [self.kernel], self.name)
-        if self.of_labels:
-            return y
-        y = y.astype(np.float64, copy=False)
+        if not isinstance(y, LazyRows):
+            y = as_target(y, [self.kernel], self.name)
+            y = y if self.of_labels else y.astype(np.float64, copy=False)
         return y if self.scales is None else y / self.scales
 
-    def variable(self, y: np.ndarray) -> Variable:
-        """Return y with its kernel."""
-        return Variable(self.rows_of(y), self.kernel)
+    def variable(self, y: Any, columns: Columns) -> Any:
+        """Return y with its kernel, beside columns of the same rows."""
+        if isinstance(columns, LazyColumns):
+            return columns.with_target(self.rows_of(y), self.kernel)
+        how = columns.features, columns.inputs.weights
+        return Variable(self.rows_of(y), self.kernel, *how)
 
 
 # Up to this many rows, all permutations are used.
@@ -695,11 +841,14 @@ class HSICScore(BaseEstimator):
         column of numbers with missing values becomes the two columns of
         :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
         refuses such columns.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses low-rank factors. Kernels
+        with explicit features, such as "linear", keep them.
     n_jobs : int or None, default=None
         Number of threads, over columns. The scores do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the permutations. None draws new ones in every call. The global generator
-        of numpy is never used.
+        Seeds the permutations and the random features. None draws new ones in every
+        call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -740,31 +889,36 @@ class HSICScore(BaseEstimator):
     pvalue: str | None = "gamma"
     n_resamples: int = 999
     encoder: Any = "auto"
+    n_components: int | None = None
     n_jobs: int | None = None
     random_state: RandomStateLike = None
     verbose: int = 0
 
     @in_one_blas_thread
     def __call__(
-        self, X: ArrayLike, y: ArrayLike
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Compute the score and the p-value of every column.
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
             Columns to score. Columns of a DataFrame may be of any type and have missing
             values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Target: numbers, or labels of any type. A Series or DataFrame may have
             missing values. A missing label counts as one more label.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+            None weights all rows equally. With weights, there are no p-values, because
+            permutations treat all rows alike.
 
         Returns
         -------
         scores : ndarray of shape (n_features,)
             Score of each column. A larger score means a stronger dependence.
         pvalues : ndarray of shape (n_features,) or None
-            The p-value of each column, or None if `pvalue` is None.
+            The p-value of each column, or None if `pvalue` is None or with weights.
         """
         for name, allowed in CHOICES.items():
             if (value := getattr(self, name)) not in allowed:
@@ -772,9 +926,9 @@ class HSICScore(BaseEstimator):
         check_number(self.n_resamples, "n_resamples", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         check_single_kernel(self.kernel, "kernel")
-        inputs, y = read_inputs(None, X, y, self)
+        inputs, y = read_inputs(None, X, y, self, sample_weight)
         columns = Columns(inputs, self, keep=False)
-        target = TargetKernel(y, self).variable(y)
+        target = TargetKernel(y, self).variable(y, columns)
         pvalue = self._pvalue_function(target)
 
         def evaluate(column: Variable) -> tuple[float, float]:
@@ -784,9 +938,9 @@ class HSICScore(BaseEstimator):
                 score = max(column.product(target), 0.0) / len(inputs.values) ** 2
             return score, pvalue(column)
 
-        results = columns.map(evaluate)
+        results, weighted = columns.map(evaluate), sample_weight is not None
         scores, pvalues = check_finite(np.array(results)).T
-        return scores, None if self.pvalue is None else pvalues
+        return scores, None if self.pvalue is None or weighted else pvalues
 
     def _pvalue_function(self, target: Variable) -> Callable[[Variable], float]:
         """Return a function that computes the p-value of a column.
@@ -794,9 +948,9 @@ class HSICScore(BaseEstimator):
         The function uses factors of Gram matrices. If a factor is not complete, the
         test uses a slightly different statistic, and is still valid.
         """
-        if self.pvalue is None or not target.norm:
+        if self.pvalue is None or target.weights is not None or not target.norm:
             return lambda column: 1.0
-        n, F = len(target.rows), target.factor.rows
+        n, F = len(target.rows), target.lines
         if by_moments := self.pvalue == "gamma" and n > MAX_LISTED:
             of_target = invariants(F)
         else:
@@ -805,7 +959,7 @@ class HSICScore(BaseEstimator):
             seeds = draw_seeds(generator_of(self.random_state), int(self.n_resamples))
 
         def pvalue(column: Variable) -> float:
-            G = column.factor.rows
+            G = column.lines
             if not column.norm:
                 return 1.0
             observed = inner_product(G, F)
@@ -831,7 +985,7 @@ def hsic_regression(
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n_samples, n_features)
+    X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
         Columns to score. Columns of a DataFrame may be of any type and have missing
         values.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
@@ -890,7 +1044,7 @@ def hsic_classif(
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n_samples, n_features)
+    X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
         Columns to score. Columns of a DataFrame may be of any type and have missing
         values.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)

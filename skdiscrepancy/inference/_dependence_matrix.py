@@ -11,7 +11,6 @@ rows, use the sums of the engine, in sorted order or over tiles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -19,9 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn import get_config
 
-from skdiscrepancy._data.checks import check_run_options, shown
+from skdiscrepancy._data.arrays import SparseRows, check_rows, kind_of_blocks
+from skdiscrepancy._data.blocks import LazyRows, lazy_pair, lazy_rows
+from skdiscrepancy._data.checks import RandomStateLike, check_run_options, shown
 from skdiscrepancy._data.frames import as_numbers, as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.base import check_correction
@@ -34,11 +36,25 @@ from skdiscrepancy._estimators.cka import (
     norms_of,
     warn_of_constants,
 )
-from skdiscrepancy._gram.factors import Factor, StackedFactors
-from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.factors import (
+    Factor,
+    LazyFactors,
+    SparseColumns,
+    StackedFactors,
+    batches,
+)
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
-from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_pvalue, invariants
-from skdiscrepancy._nulls.row_order import warn_if_dependent
+from skdiscrepancy._nulls.limits import (
+    MIN_ROWS,
+    axis_products,
+    gamma_pvalue,
+    invariants,
+    invariants_of_sums,
+    shift_pvalue,
+    sum_of_squares,
+    sums_of_rows,
+)
+from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.dependence import hsic_of_factors
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.designs import Design
@@ -78,13 +94,19 @@ class _Side(NamedTuple):
 
 
 def dependence_matrix(
-    variables: list[KernelColumn], first: range, second: range, unbiased: bool, run: Run
+    variables: list[KernelColumn],
+    first: range,
+    second: range,
+    settings: CKASettings,
+    run: Run,
+    block_length: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute HSIC and p-values of pairs of variables.
 
     The p-values are tails of the gamma distribution with the first three moments of the
-    V-statistic over all permutations, as in `gamma_test`. Factors are kept as far as
-    the working memory of scikit-learn allows, and else computed again for each batch of
+    V-statistic over all permutations, as in `gamma_test`, or of all cyclic shifts of
+    the rows of a series by `block_length` or more. Factors are kept as far as the
+    working memory of scikit-learn allows, and else computed again for each batch of
     other variables.
 
     Parameters
@@ -93,10 +115,12 @@ def dependence_matrix(
         Variables on the same rows.
     first, second : range
         Variables on the left and on the right, the same ones or others.
-    unbiased : bool
-        U-statistics, or V-statistics. The p-values do not depend on it.
+    settings : CKASettings
+        Random features, and U- or V-statistics, on which p-values do not depend.
     run : Run
         Threads and progress.
+    block_length : int or None, default=None
+        Number of rows of a block of a series, None for independent rows.
 
     Returns
     -------
@@ -105,17 +129,19 @@ def dependence_matrix(
     norms : ndarray of shape (n_variables,)
         Root of HSIC of each variable with itself, 0 for a constant.
     """
-    n = len(variables[0][0])
-    # Values without squares are refused here.
-    grams = [gram([kernel], rows) for rows, kernel in variables]
+    n, unbiased, features = len(variables[0][0]), settings.unbiased, settings.features
+    if isinstance(variables[0][0], LazyRows):
+        return _lazy_matrix(LazyFactors(variables, features, run=run), unbiased)
     values, pvalues = np.zeros((2, len(variables), len(variables)))
     norms, rough = np.zeros(len(variables)), set()
     # Threads share the factors.
     options: dict[str, Any] = {"run": run, "require": "sharedmem"}
 
     def side_of(v: int) -> _Side:
-        variable = Variable(*variables[v])
-        factor = variable.factor
+        variable = Variable(*variables[v], features)
+        # Values without squares are refused here.
+        assert variable.gram.n
+        factor = variable.factor._replace(rows=variable.lines)
         # Numbers that are not finite raise an error later, without a warning before it.
         with np.errstate(all="ignore"):
             norm = factor.norm
@@ -132,11 +158,14 @@ def dependence_matrix(
                 return _Side(factor, diagonal, None)
             own = hsic_of_factors(norm**2, diagonal, diagonal, unbiased)
             norms[v] = np.sqrt(own) if own > ROUNDING * norm**2 / n**2 else 0.0
-            return _Side(factor, diagonal, invariants(factor.rows))
+            found = None if block_length else invariants(factor.rows)
+            return _Side(factor, diagonal, found)
 
-    batches = list(_batches(first, second, n))
-    with progress("pairs of columns", 3 * len(batches), run.verbose) as line:
-        for batch, others in batches:
+    rank = features[0] if features else USUAL_RANK
+    size = int(get_config()["working_memory"] * 2**16 // (rank * n))
+    pairs_of_batches = list(batches(first, second, max(1, size)))
+    with progress("pairs of columns", 3 * len(pairs_of_batches), run.verbose) as line:
+        for batch, others in pairs_of_batches:
             of_others = of_batch = list(run_all(batch, side_of, **options))
             if others != batch:
                 of_others = list(run_all(others, side_of, **options))
@@ -144,7 +173,7 @@ def dependence_matrix(
             # Of pairs within a batch, each is computed once.
             half = others == batch and second == first
             stack = StackedFactors([side.factor for side in of_others])
-            row = partial(_row, of_others, stack, unbiased)
+            row = partial(_row, of_others, stack, unbiased, block_length)
             rows = run_all(
                 [(side, i * half) for i, side in enumerate(of_batch)], row, **options
             )
@@ -153,7 +182,7 @@ def dependence_matrix(
                 for matrix, part in zip((values, pvalues), found, strict=True):
                     matrix[a, places] = matrix[places, a] = part
             line.advance()
-        line.step = len(batches)
+        line.step = len(pairs_of_batches)
         # Kernels without a complete factor have exact sums instead.
         pairs = [(v, v) for v in sorted(rough)]
         pairs += [
@@ -162,7 +191,8 @@ def dependence_matrix(
             if rough & {i, j} and (i < j or second != first)
         ]
         if pairs:
-            terms = hsic_terms(grams, pairs, unbiased=unbiased, run=run)
+            grams = [Variable(*both).gram for both in variables]
+            terms = hsic_terms(grams, pairs, unbiased, run=run)
             at, own = tuple(np.array(pairs).T), slice(len(rough))
             values[at] = values.T[at] = terms[0]
             norms[at[0][own]] = norms_of(terms[0][own], terms[1][own])
@@ -171,28 +201,63 @@ def dependence_matrix(
 
 
 def _row(
-    others: list[_Side], stack: StackedFactors, unbiased: bool, task: tuple[_Side, int]
+    others: list[_Side],
+    stack: StackedFactors,
+    unbiased: bool,
+    block_length: int | None,
+    task: tuple[_Side, int],
 ) -> tuple[np.ndarray, list[float]]:
     """Return HSIC and p-values of one variable with the others from a position on."""
     side, begin = task
     products = stack.inner_products(side.factor, begin)
     diagonals = np.array([other.diagonal for other in others[begin:]])
-    tails = [
-        gamma_pvalue(product, side.invariants, other.invariants)
-        for product, other in zip(products, others[begin:], strict=True)
-    ]
+    if block_length is None:
+        tails = [
+            gamma_pvalue(product, side.invariants, other.invariants)
+            for product, other in zip(products, others[begin:], strict=True)
+        ]
+    else:
+        factors = [side.factor.rows, *(other.factor.rows for other in others[begin:])]
+        tails = [shift_pvalue(factors[0], F, block_length) for F in factors[1:]]
     return hsic_of_factors(products, diagonals, side.diagonal, unbiased), tails
 
 
-def _batches(first: range, second: range, n: int) -> Iterator[tuple[range, range]]:
-    """Yield pairs of batches of variables whose factors fit into the working memory."""
-    room = get_config()["working_memory"] * 2**20
-    size = max(1, int(room // (2 * 8 * USUAL_RANK * n)))
-    for start in range(first.start, first.stop, size):
-        batch = range(start, min(start + size, first.stop))
-        begin = start if second == first else second.start
-        for other in range(begin, second.stop, size):
-            yield batch, range(other, min(other + size, second.stop))
+def _lazy_matrix(
+    table: LazyFactors, unbiased: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute HSIC, p-values and norms of variables that are read by blocks."""
+    values, products = table.hsic(unbiased=unbiased)
+    least = np.where(table.norms > 0, ROUNDING * (table.norms / table.n) ** 2, np.inf)
+    sums = table.sum(_strip_invariants, table.n, table.own)
+    found = [
+        invariants_of_sums(M, table.n, own[:6], sum_of_squares(own[6:])) if a else None
+        for a, M, own in zip(table.norms, table.own, sums, strict=True)
+    ]
+    both = zip(products.flat, product(found, found), strict=True)
+    tails = [gamma_pvalue(value, *pair) for value, pair in both]
+    pvalues = np.reshape(tails, products.shape)
+    return check_finite(values), pvalues, norms_of(np.diagonal(values), least)
+
+
+def _weighted_matrix(
+    variables: list[KernelColumn], pairs: list[Any], how: CKASettings, w: Any, run: Run
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute HSIC of pairs of variables with weights, and the norms of variables."""
+    p = len(variables)
+    pairs = [*((v, v) for v in range(p)), *pairs]
+    terms = how.terms(variables, pairs, w, run)
+    values, at = np.zeros((p, p)), tuple(np.array(pairs).T)
+    values[at] = values.T[at] = terms[0]
+    return values, norms_of(terms[0][:p], terms[1][:p])
+
+
+def _strip_invariants(read: Any, roots: Any, index: Any, n: int, own: Any) -> list[Any]:
+    """Return what the invariants of each variable need of some rows."""
+    lines = map(read, range(len(own)))
+    return [
+        [*sums_of_rows(M, n, G), *axis_products(M, G)]
+        for M, G in zip(own, lines, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -214,10 +279,10 @@ class HSICMatrixResult(MatrixResult):
     ----------
     matrix : ndarray of shape (n_columns_X, n_columns_y)
         CKA of each column of X with each column of y, or of X if there is no y.
-    pvalues : ndarray of shape (n_columns_X, n_columns_y)
+    pvalues : ndarray of shape (n_columns_X, n_columns_y) or None
         p-value of each pair. The diagonal of a symmetric matrix holds the p-values of
-        columns with themselves.
-    adjusted_pvalues : ndarray of shape (n_columns_X, n_columns_y)
+        columns with themselves. None if the rows have weights.
+    adjusted_pvalues : ndarray of shape (n_columns_X, n_columns_y) or None
         The p-values, corrected for the number of pairs. The diagonal of a symmetric
         matrix is not corrected.
     x_names : list of length n_columns_X
@@ -259,8 +324,8 @@ class HSICMatrixResult(MatrixResult):
     """
 
     matrix: np.ndarray
-    pvalues: np.ndarray
-    adjusted_pvalues: np.ndarray
+    pvalues: np.ndarray | None
+    adjusted_pvalues: np.ndarray | None
     x_names: list[Any]
     y_names: list[Any]
     x_kernels: list[Any]
@@ -277,10 +342,15 @@ class HSICMatrixResult(MatrixResult):
         """Return the rows and columns of all pairs, in the order of the table."""
         rows, cols = pairs = _pairs_of(self.matrix, self.symmetric)
         # The smallest p-value, and then the largest CKA, is first.
-        order = np.lexsort((-self.matrix[pairs], self.pvalues[pairs]))
+        keys = [-self.matrix[pairs]]
+        if self.pvalues is not None:
+            keys.append(self.pvalues[pairs])
+        order = np.lexsort(keys)
         return rows[order], cols[order]
 
     def _summary(self) -> dict[str, Any]:
+        if self.adjusted_pvalues is None:
+            return {"largest": float(self.matrix[self._pairs()][0])}
         return {
             "smallest_adjusted_pvalue": float(self.adjusted_pvalues[self._pairs()][0]),
             "correction": self.correction,
@@ -288,13 +358,15 @@ class HSICMatrixResult(MatrixResult):
 
     def _columns(self) -> dict[str, Any]:
         rows, cols = pairs = self._pairs()
-        return {
+        columns = {
             "first": [self.x_names[i] for i in rows],
             "second": [self.y_names[j] for j in cols],
             "cka": self.matrix[pairs],
-            "pvalue": self.pvalues[pairs],
-            "adjusted_pvalue": self.adjusted_pvalues[pairs],
         }
+        if self.pvalues is not None and self.adjusted_pvalues is not None:
+            columns["pvalue"] = self.pvalues[pairs]
+            columns["adjusted_pvalue"] = self.adjusted_pvalues[pairs]
+        return columns
 
     def to_frame(self, *, square: bool = False) -> Any:
         """Return the pairs of columns as a DataFrame.
@@ -331,8 +403,12 @@ def hsic_matrix(
     kernel: Any = "gaussian",
     bandwidth: Any = "median",
     design: str | Design = "u",
+    block_length: int | str | None = None,
+    sample_weight: Any = None,
     encoder: Any = "auto",
+    n_components: int | None = None,
     n_jobs: int | None = None,
+    random_state: RandomStateLike = None,
     verbose: int = 0,
 ) -> HSICMatrixResult:
     """Measure and test the dependence of every pair of columns.
@@ -354,15 +430,15 @@ def hsic_matrix(
     over tiles above 512 rows. The p-values are tails of a gamma distribution with the
     first three moments of all permutations [2]_, so no permutation is drawn. Above 512
     rows, only the 128 largest components of kernels that are not smooth enter them.
-    The p-values are for independent rows. For time series, test pairs by
-    :func:`hsic_test` with `block_length`.
+    The p-values are for independent rows. For the rows of time series, pass
+    `block_length`.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n_samples, n_columns_X)
-        Columns, at least seven rows.
+    X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_columns_X)
+        Columns, at least seven rows. A sparse matrix is read column by column.
     y : array-like or DataFrame of shape (n_samples,) or (n_samples, n_columns_y), \
             default=None
         Other columns of the same rows. None compares all columns of X with each other.
@@ -380,13 +456,32 @@ def hsic_matrix(
     design : {"u", "v"}, default="u"
         Unbiased HSIC, whose CKA of independent columns scatters around 0 and may be
         negative, or the biased one. The p-values do not depend on it.
+    block_length : int, "auto" or None, default=None
+        Number of rows over which rows of a stationary time series depend on each other.
+        The p-values then compare the V-statistic with all cyclic shifts of one column
+        by at least so many rows, so none is below 1 / n. "auto" estimates the number.
+        None treats rows as independent, and warns if they are not.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+        None weights all rows equally. With weights, there are no p-values, because
+        permutations treat all rows alike.
     encoder : "auto" or None, default="auto"
         "auto" reads dates and missing values of a DataFrame as they are: a column of
         numbers with missing values becomes the two columns of
         :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
         refuses such columns.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses low-rank factors. Kernels
+        with explicit features, such as "linear", keep them. X and y may then be memory
+        maps, dask arrays, dask DataFrames of numbers, lists of blocks of rows, and
+        functions that return an iterator of blocks; see :ref:`out_of_core`. Memory does
+        not grow with the number of rows, and bandwidths are chosen from at most 32768
+        evenly spaced rows.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the random features. None draws new ones in every call. The global
+        generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -422,7 +517,9 @@ def hsic_matrix(
     >>> (result.adjusted_pvalues < 0.05).tolist()
     [[True, False, True], [False, True, False], [True, False, True]]
     """
-    settings = check_cka_params(kernel, None, bandwidth, design)
+    options = check_options(("gamma",), ("shift",), block_length=block_length)
+    how = design, n_components, random_state
+    settings = check_cka_params(kernel, None, bandwidth, *how)
     [checked] = settings.kernels[0]
     check_joint_kernels([checked])
     if not isinstance(checked, Kernel):
@@ -432,9 +529,11 @@ def hsic_matrix(
             f"{kernel_name(checked)} of another package."
         )
     check_correction(correction)
-    check_run_options(n_jobs, None, verbose)
-    x_names, left = _read_columns(X, "X", encoder)
+    check_run_options(n_jobs, random_state, verbose)
     symmetric = y is None
+    if n_components is not None:
+        X, y = _lazy(X, y)
+    x_names, left = _read_columns(X, "X", encoder)
     y_names, right = (x_names, []) if symmetric else _read_columns(y, "y", encoder)
     every = [*left, *right]
     n, n_left = len(left[0].parts[0]), len(left)
@@ -448,21 +547,34 @@ def hsic_matrix(
         )
     if (own := len(every[-1].parts[0])) != n:
         raise ValueError(f"y has {own} rows, must have {n} as X.")
+    lazy, weights = isinstance(every[0].parts[0], LazyRows), None
+    if options.wants_blocks and (lazy or sample_weight is not None):
+        raise ValueError(
+            f"block_length == {shown(block_length)}, must be None for rows with "
+            "sample_weight, which have no p-values, and for rows that are read by "
+            "blocks, because shifts need all rows in memory."
+        )
+    for column in every:
+        column.parts[0], weights = settings.with_weight(column.parts[0], sample_weight)
     columns = [_with_kernel(column, settings) for column in every]
-    warn_if_dependent(
-        *(column.order(*column.parts) for column in every),
-        both=True,
-        names=[*x_names, *y_names],
-        n_left=None if symmetric else n_left,
-        because="the p-values are for independent rows. They may be much too small",
-        remedy="test pairs of columns by hsic_test with block_length='auto'",
-        silence="shuffle them",
-    )
-    first = range(n_left)
+    first, run = range(n_left), Run(n_jobs, verbose)
     second = first if symmetric else range(n_left, len(every))
-    values, pvalues, norms = dependence_matrix(
-        columns, first, second, settings.unbiased, Run(n_jobs, verbose)
-    )
+    pvalues: Any = np.zeros((len(every), len(every)))
+    if weights is not None:
+        pairs = [(i, j) for i, j in product(first, second) if i < j]
+        values, norms = _weighted_matrix(columns, pairs, settings, weights, run)
+    else:
+        options = options.with_block_length(
+            n,
+            *(c.order(*c.parts) if _in_memory(c) else None for c in every),
+            both=True,
+            names=[*x_names, *y_names],
+            n_left=None if symmetric else n_left,
+            because="the p-values are for independent rows. They may be much too small",
+        )
+        length = options.block_length
+        found = dependence_matrix(columns, first, second, settings, run, length)
+        values, pvalues, norms = found
     titles = [f"column {shown(name)} of X" for name in x_names]
     if not symmetric:
         titles += [f"column {shown(name)} of y" for name in y_names]
@@ -473,6 +585,8 @@ def hsic_matrix(
     adjusted[pairs] = adjust_pvalues(pvalues[pairs], correction)
     if symmetric:
         adjusted.T[pairs] = adjusted[pairs]
+    if weights is not None:
+        pvalues = adjusted = None
     kernels = [kernel for _, kernel in columns]
     return HSICMatrixResult(
         matrix=cka(values, norms, norms)[first][:, second],
@@ -491,6 +605,14 @@ def _read_columns(
     X: Any, name: str, encoder: Any
 ) -> tuple[list[Any], list[ColumnSample]]:
     """Return the names of columns, and the columns, which may be one-dimensional."""
+    if issparse(X):
+        rows: Any = check_rows(X, name, accept_sparse="csr")
+        X = SparseColumns(rows.matrix if isinstance(rows, SparseRows) else rows)
+    if isinstance(X, (LazyRows, SparseColumns)):
+        every = range(X.shape[1])
+        names = getattr(X, "columns", []) or [f"{name.lower()}{j}" for j in every]
+        views: Any = [X.take([j]) for j in every]
+        return names, [ColumnSample([view], False, [0.0]) for view in views]
     table = as_table(X)
     names, columns = read_samples((table,), (name,), encoder)
     if table is not X:
@@ -501,11 +623,31 @@ def _read_columns(
     return names, columns
 
 
+def _lazy(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return data in blocks and memory maps as rows that are read by blocks."""
+    given = [Z for Z in (X, y) if Z is not None]
+    if not any(kind_of_blocks(Z) or isinstance(Z, np.memmap) for Z in given):
+        return X, y
+    if y is not None:
+        return lazy_pair(X, y, least=MIN_ROWS)
+    rows = lazy_rows(X, "X", MIN_ROWS)
+    rows.whole = rows
+    return rows, None
+
+
+def _in_memory(column: ColumnSample) -> bool:
+    """Tell whether a column is an array."""
+    return not isinstance(column.parts[0], (LazyRows, SparseColumns))
+
+
 def _with_kernel(column: ColumnSample, settings: CKASettings) -> KernelColumn:
     """Return a column with its kernel. Labels have the indicator kernel."""
     [rows] = column.parts
     if column.of_labels:
         return rows, IndicatorKernel()
+    if not _in_memory(column):
+        sample = rows if isinstance(rows, LazyRows) else np.asarray(rows)
+        return rows, settings.choose(0, sample)
     rows = as_numbers(rows, "X or y").astype(np.float64, copy=False)
     return rows, settings.choose(0, rows)
 

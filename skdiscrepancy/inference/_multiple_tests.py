@@ -206,7 +206,7 @@ def read_lazy_samples(
             reader._refuse_in_memory(name, kind)
     check_column_encoder(reader.encoder, None, kinds=())
     mixed = reader.encoder is not None
-    rows = [open_rows(*t, summarize=mixed) for t in zip(tables, names, strict=True)]
+    rows = [open_rows(*t) for t in zip(tables, names, strict=True)]
     for other, name in zip(rows[1:], names[1:], strict=True):
         refuse_other_columns(rows[0], other, names[0], name)
     missing = [[c.n_missing / len(Z) for c in Z.summaries or ()] for Z in rows]

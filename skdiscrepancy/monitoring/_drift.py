@@ -982,7 +982,7 @@ class _Tables:
                 reader._refuse_in_memory(name, kind)
         pairs = zip(self.given, self.names, strict=True)
         # What the first pass finds is kept for the tests of columns.
-        self.given = rows = [open_rows(*pair, summarize=True) for pair in pairs]
+        self.given = rows = [open_rows(*pair) for pair in pairs]
         refuse_other_columns(*rows, *self.names)
         self.encoder._fit_tables(rows, self.names)
         self._draw(rows, rows_at)
