@@ -523,6 +523,8 @@ WORDS = {
 }
 
 
+# Largest number of categories that are counted in blocks: about 100 MB.
+MOST_CATEGORIES = 2**20
 # Kinds whose values have codes.
 CODED = ("ordered", "category")
 
@@ -584,6 +586,10 @@ class Summary:
 
     def _drawn(self) -> Summary:
         """Return the summary without the values that are too many."""
+        if self.most is not None and len(self.counts) > MOST_CATEGORIES:
+            what = f"more than {MOST_CATEGORIES} categories"
+            allowed = "fewer if it is read by blocks. Drop columns of identifiers."
+            raise column_error(self.table, what, self.form.name, allowed)
         if self.most is None or len(self.values) <= self.most:
             return self
         kept = np.argpartition(self.keys, self.most)[: self.most]
