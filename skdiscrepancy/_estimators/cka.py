@@ -213,8 +213,9 @@ def hsic_terms(
     roundings : ndarray of shape (n_pairs,)
         How large HSIC of a constant sample with itself may be by rounding.
     """
-    # CKA has neither incomplete designs nor random features.
-    run = run._replace(faster="minibatches (CKAEstimator.partial_fit)")
+    # CKA has no incomplete designs.
+    other = "minibatches (CKAEstimator.partial_fit)"
+    run = run._replace(faster=f"random features (n_components), {other}")
     centring = Centring(partial(centring_offsets, unbiased=unbiased), not unbiased)
     if weights is not None:
         for own in grams:
@@ -672,7 +673,8 @@ def _cka_matrix(
         if len(own) != len(rows[0]):
             raise ValueError(
                 f"{title[0].upper()}{title[1:]} has {len(own)} rows, must have "
-                f"{len(rows[0])} as {titles[0]}."
+                f"{len(rows[0])} as {titles[0]}. A list is a list of layers. Pass "
+                "blocks of rows as a function that returns an iterator of blocks."
             )
     both = list(zip(rows, kernels, strict=True))
     terms = settings.terms(both, pairs, left.weights, run)

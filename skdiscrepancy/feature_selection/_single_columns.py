@@ -26,6 +26,7 @@ from skdiscrepancy._data.arrays import (
     SparseRows,
     check_columns,
     check_weights,
+    kind_of_blocks,
     n_rows,
     names_of,
     readable,
@@ -235,17 +236,13 @@ def read_inputs(
     """
     encoder, kernel = params.encoder, params.target_kernel
     check_value(params.n_components, "n_components")
-    if owner is not None:
-        labels = isinstance(kernel, IndicatorKernel)
-        reader = Reader(None, 2, None, params)
-        rows, target = reader.pair_of_blocks(X, y, labels, fit=True)
-        on_disk = isinstance(X, np.memmap) and params.n_components is not None
-        if on_disk and not isinstance(rows, LazyRows):
-            rows, target = pair_of_rows(X, y, 2)
-        if isinstance(rows, LazyRows):
-            if owner is not None:
-                check_columns(owner, rows.header, reset=True)
-            return _inputs(rows, rows.columns, None, params, sample_weight), target
+    on_disk = isinstance(X, np.memmap) and params.n_components is not None
+    kind = "a memory map" if on_disk else kind_of_blocks(X)
+    if owner is not None and kind is not None:
+        Reader(None, 2, encoder, params)._refuse_in_memory("X", kind)
+        rows, target = pair_of_rows(X, y, 2)
+        check_columns(owner, rows.header, reset=True)
+        return _inputs(rows, rows.columns, None, params, sample_weight), target
     check_column_encoder(encoder, X, kinds=("number",))
     if sample_weight is not None:
         X, y, sample_weight = with_weight(sample_weight, X, y)
