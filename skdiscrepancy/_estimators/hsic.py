@@ -44,7 +44,6 @@ from skdiscrepancy._nulls.shifts import (
 from skdiscrepancy._statistics.dependence import (
     dependence_of_features,
     feature_noise,
-    feature_projections,
     hsic_noise,
     hsic_projections,
     hsic_statistics,
@@ -500,13 +499,13 @@ class HSICEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, weights: Any, length: int | None
     ) -> Projections:
         """Return the statistic of validated rows, and its projections on the rows."""
+        source: Any = None
         if self.n_components is not None:
-            pair = self._pair(X, y, weights=weights)
-            if pair is not None:
-                return feature_projections(pair, length)
-        x = gram(self.kernels_, X, run=self._run)
-        z = gram(self.target_kernels_, y, run=self._run)
-        return hsic_projections(x, z, weights, length)
+            source = self._pair(X, y, weights=weights)
+        if source is None:
+            both = (self.kernels_, X), (self.target_kernels_, y)
+            source = [gram(*side, run=self._run) for side in both]
+        return hsic_projections(source, weights, length)
 
     def _gamma_test(self, X: np.ndarray, y: np.ndarray) -> TestResult:
         """Test whether X and y are independent, by a gamma distribution."""

@@ -778,6 +778,26 @@ class MMDEstimator(BaseDiscrepancy):
         self.encoder_ = reader.encoder_
         return tables[0], samples
 
+    def _read_weighted(
+        self,
+        tables: list[Any],
+        weights: Sequence[Any],
+        settings: Settings,
+        names: Sequence[str] = ("X", "Y"),
+        words: Sequence[str] = ("sample_weight", "sample_weight_Y"),
+    ) -> tuple[Any, list[np.ndarray], list[Any]]:
+        """Return the first table, the rows of all tables that have a weight, and these.
+
+        `words` are the parameters with the weights.
+        """
+        reader = self._reader(settings.kernels, settings.design._least_rows())
+        some, found = [], []
+        for Z, w, name, word in zip(tables, weights, names, words, strict=True):
+            Z, w = self._weighted([reader.blocks(as_table(Z), name)], w, settings, word)
+            some.append(Z)
+            found.append(w)
+        return *self._read_together(some, settings, names), found
+
     def _reference_rows(self) -> Any:
         """Return the rows of the reference sample."""
         rows = as_rows(self.reference_)
@@ -845,11 +865,9 @@ class MMDEstimator(BaseDiscrepancy):
         sample_weight_Y: Any = None,
     ) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""
-        reader = self._reader(settings.kernels, settings.design._least_rows())
-        X, Y = reader.blocks(X), reader.blocks(Y, "Y")
-        X, weights = self._weighted([X], sample_weight, settings)
-        Y, of_y = self._weighted([Y], sample_weight_Y, settings, "sample_weight_Y")
-        table, [rows, others] = self._read_together([X, Y], settings)
+        given = sample_weight, sample_weight_Y
+        read = self._read_weighted([X, Y], given, settings)
+        table, [rows, others], [weights, of_y] = read
         fitted = self._learn([rows, others], settings, table, weights)
         return fitted._compare(others, settings, of_y)
 

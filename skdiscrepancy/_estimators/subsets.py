@@ -19,7 +19,7 @@ from skdiscrepancy._data.checks import (
     generator_of,
     shown,
 )
-from skdiscrepancy._data.frames import as_table, layout_of
+from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
@@ -216,16 +216,8 @@ def mmd_subsets(
         )
     # A subset is in memory, so exact kernels can read data in blocks, too.
     mmd.n_components = n_components or subset_size
-    reader = mmd._reader(settings.kernels, settings.design._least_rows())
-    tables, weights = [], []
-    given = (X, "X", sample_weight), (Y, "Y", sample_weight_Y)
-    for Z, name, of_rows in given:
-        word = "sample_weight" + "_Y" * (name == "Y")
-        Z = reader.blocks(as_table(Z), name)
-        Z, of_rows = mmd._weighted([Z], of_rows, settings, word)
-        tables.append(Z)
-        weights.append(of_rows)
-    table, [X, Y] = mmd._read_together(tables, settings)
+    given = sample_weight, sample_weight_Y
+    table, [X, Y], weights = mmd._read_weighted([X, Y], given, settings)
     if subset_size > min(len(X), len(Y)):
         raise ValueError(
             f"subset_size == {subset_size}, must be at most {min(len(X), len(Y))}, the "

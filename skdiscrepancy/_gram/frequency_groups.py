@@ -12,15 +12,17 @@ frequencies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from itertools import pairwise
+from operator import add as list_add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skdiscrepancy._gram.feature_maps import FeatureMaps, Part
 from skdiscrepancy._gram.pieces import Blocks, PieceRows, add
+from skdiscrepancy._gram.row_sums import Fold
 from skdiscrepancy._gram.run import end_if_stopped
 from skdiscrepancy.kernels._radial import Spectrum
 
@@ -267,12 +269,7 @@ class FeaturePair:
         return totals
 
     def fold(
-        self,
-        forms: Sequence[Any],
-        powers: Sequence[int],
-        means: np.ndarray,
-        step: Callable[..., Any],
-        merge: Callable[..., Any] = add,
+        self, forms: Sequence[Any], powers: Sequence[int], means: np.ndarray, how: Fold
     ) -> Any:
         """Return what is made of a bilinear function of the features of each row.
 
@@ -289,16 +286,14 @@ class FeaturePair:
             Powers.
         means : ndarray of shape (n_kernels_x, n_kernels_y)
             Weighted means of the functions over all rows.
-        step : callable
-            Takes the functions less their means, of shape (n_kernels_x, n_kernels_y,
-            n_rows), for some rows, which it may change, and the weights of these rows.
-        merge : callable, default=add
-            Takes what `step` returned for rows and for later rows.
+        how : Fold
+            What is made of the functions less their means, of shape (n_kernels_x,
+            n_kernels_y, n_rows), for some rows, and of the weights of these rows.
 
         Returns
         -------
         result : object
-            What `step` and `merge` make of all rows.
+            What `how` makes of all rows.
         """
         plans, every = [], np.arange(self.x.n_kernels)
         for matrices, ends in zip(forms, self.x.ends, strict=True):
@@ -307,19 +302,12 @@ class FeaturePair:
             bounds = list(pairwise([0, *(ends + 1 + every)]))
             own = [M[order] / self.n_groups for M in matrices]
             plans.append((order < ends[-1], bounds, own))
-        args = self, plans, powers, means, step, merge
-        return self.blocks.sum(
-            self.blocks.task(FeaturePair._fold_piece, *args, merge=merge)
-        )
+        args = self, plans, powers, means, how
+        work = self.blocks.task(FeaturePair._fold_piece, *args, merge=how.merge)
+        return self.blocks.sum(work)
 
     def _fold_piece(
-        self,
-        plans: list[Any],
-        powers: Sequence[int],
-        means: Any,
-        step: Any,
-        merge: Any,
-        given: PieceRows,
+        self, plans: list[Any], powers: Any, means: Any, how: Fold, given: PieceRows
     ) -> Any:
         y, found = self.y, []
         for g, A, B, index, w in self.strips(given):
@@ -343,14 +331,27 @@ class FeaturePair:
                         B[own].reshape(shape),
                     )
             if g == self.n_groups - 1:
-                found.append(step(values, w))
-        return reduce(merge, found)
+                found.append(how.step(values, w))
+        return reduce(how.merge, found)
+
+    def matrices(self, rows: np.ndarray) -> list[Iterator[tuple[int, np.ndarray]]]:
+        """Return the Gram matrices of all groups of both sides, for a few rows."""
+        both = zip((self.x, self.y), self.blocks.take(rows), strict=True)
+        return [side.matrices(block, rows) for side, block in both]
 
 
-def weighted_squares(values: np.ndarray, w: Any) -> np.ndarray:
+def _weighted_squares(values: np.ndarray, w: Any) -> np.ndarray:
     """Return the weighted sums of squares over rows, the last axis."""
     values *= np.sqrt(w)
     return np.einsum("klr,klr->kl", values, values)
+
+
+def _mean_rows(values: np.ndarray, w: Any) -> list[np.ndarray]:
+    return [values.mean(axis=(0, 1))]
+
+
+# The variances of the functions, and their means over kernels at each row.
+VARIANCES, MEAN_ROWS = Fold(_weighted_squares, add), Fold(_mean_rows, list_add)
 
 
 def _runs(starts: np.ndarray, ends: np.ndarray) -> list[tuple[slice, slice, int]]:

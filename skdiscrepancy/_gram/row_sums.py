@@ -138,7 +138,7 @@ class Fold(NamedTuple):
         because only differences of means over two samples are needed.
     """
 
-    step: Callable[[RowSums], Any]
+    step: Callable[..., Any]
     merge: Callable[[Any, Any], Any]
     diagonal: bool = True
     keep_order: bool = False

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from operator import add as list_add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +17,11 @@ from scipy.sparse import csr_array
 from skdiscrepancy._data.arrays import effective_size, other_weights
 from skdiscrepancy._data.checks import RandomStateLike, check_flag
 from skdiscrepancy._gram.frequency_groups import (
+    MEAN_ROWS,
+    VARIANCES,
     FeaturePair,
     LineMoments,
     unbiased_products,
-    weighted_squares,
 )
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
 from skdiscrepancy._gram.run import progress
@@ -419,53 +419,33 @@ def _mean_core(sides: list[Any], v: np.ndarray) -> np.ndarray:
 
 
 def hsic_projections(
-    x: Gram, y: Gram, weights: np.ndarray | None = None, length: int | None = None
+    source: Any, weights: np.ndarray | None = None, length: int | None = None
 ) -> Projections:
     """Return the U-statistic of the mean kernels, and its projections on the rows.
 
-    `length` is the number of rows of the blocks of a series.
+    `source` is a FeaturePair, or the Grams of x and y. `length` is the number of rows
+    of the blocks of a series.
     """
-    blocks = RowBlocks.of(x.n, length, 1)
-    x, y = x.mean(), y.mean()
-    norms, centring = _norms_and_centring(x, y, weights, unbiased=True)
-    sums = centred_products(x, y, centring, tuple).results
-    [total], [rows], w = _centred_rows(sums, weights, unbiased=True)
-    sides = [side.dense(blocks.rows, blocks.rows) for side in (x, y)]
-    return _projections(total, rows, w, norms, sides, blocks)
-
-
-def feature_projections(pair: FeaturePair, length: int | None = None) -> Projections:
-    """Return the projections of :func:`hsic_projections` from features."""
-    blocks = RowBlocks.of(pair.n, length, 1)
-    with np.errstate(all="ignore"):
-        norms, terms, forms, of_groups, _ = _core_of_features(pair, unbiased=True)
-        means = np.mean(of_groups, axis=0)
-        parts = pair.fold(forms, terms.powers, means, _mean_rows, list_add)
-    x, y = pair.blocks.take(blocks.rows)
-    sides = [pair.x.matrices(x, blocks.rows), pair.y.matrices(y, blocks.rows)]
-    w = pair.weights * np.ones(pair.n)
-    rows = np.concatenate(parts)
-    return _projections(means.mean(), rows, w, norms, sides, blocks)
-
-
-def _mean_rows(values: np.ndarray, w: Any) -> list[np.ndarray]:
-    return [values.mean(axis=(0, 1))]
-
-
-def _projections(
-    total: float,
-    rows: np.ndarray,
-    w: np.ndarray,
-    norms: Norms,
-    sides: list[Any],
-    blocks: RowBlocks,
-) -> Projections:
-    """Return projections from the total of products and the means of its rows."""
-    value, linear = float(total / norms.four), {"rows": norms.factor * w * rows}
-    check_finite(np.array(value))
-    v = w[blocks.rows]
+    sides: Any
+    if isinstance(source, FeaturePair):
+        n, blocks = source.n, RowBlocks.of(source.n, length, 1)
+        with np.errstate(all="ignore"):
+            norms, powers, forms, of_groups, _ = _core_of_features(source, True)
+            means = np.mean(of_groups, axis=0)
+            rows = np.concatenate(source.fold(forms, powers, means, MEAN_ROWS))
+        total, w = means.mean(), source.weights * np.ones(n)
+        sides = source.matrices(blocks.rows)
+    else:
+        x, y = (side.mean() for side in source)
+        blocks = RowBlocks.of(x.n, length, 1)
+        norms, centring = _norms_and_centring(x, y, weights, unbiased=True)
+        sums = centred_products(x, y, centring, tuple).results
+        [total], [rows], w = _centred_rows(sums, weights, unbiased=True)
+        sides = [side.dense(blocks.rows, blocks.rows) for side in (x, y)]
+    value, v = check_finite(total / norms.four), w[blocks.rows]
     core = _mean_core(sides, v / v.sum())
-    return Projections.of(value, linear, core, [w], [blocks])
+    linear = {"rows": norms.factor * w * rows}
+    return Projections.of(float(value), linear, core, [w], [blocks])
 
 
 def _centred(side: Any, v: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -508,15 +488,13 @@ def dependence_of_features(
     w, n, varies = pair.weights, pair.n, np.ndim(pair.weights) > 0
     quiet = np.errstate(all="ignore")
     with progress("kernel sums", 1 + 2 * scales, pair.run.verbose) as passes, quiet:
-        norms, terms, forms, of_groups, sizes = _core_of_features(
-            pair, unbiased=unbiased
-        )
+        norms, powers, forms, of_groups, sizes = _core_of_features(pair, unbiased)
         passes.advance()
         means = np.mean(of_groups, axis=0)
         variances = np.ones_like(means)
         if scales:
             passes.step = 2
-            variances = pair.fold(forms, terms.powers, means, weighted_squares)
+            variances = pair.fold(forms, powers, means, VARIANCES)
             passes.advance()
         statistics, deviations = _finish(means, variances, norms)
         # The quasi-random frequencies of different groups spread more evenly than
@@ -537,8 +515,8 @@ def dependence_of_features(
     )
 
 
-def _core_of_features(pair: FeaturePair, *, unbiased: bool) -> tuple[Any, ...]:
-    """Return norms and terms, and the forms, means and sizes of all groups."""
+def _core_of_features(pair: FeaturePair, unbiased: bool) -> tuple[Any, ...]:
+    """Return norms and powers, and the forms, means and sizes of all groups."""
     w = pair.weights
     norms = Norms.checked(w, pair.n) if unbiased else NO_NORMS
     if unbiased and np.min(np.abs(1 - 2 * w)) < LEAST_GAP:
@@ -553,7 +531,7 @@ def _core_of_features(pair: FeaturePair, *, unbiased: bool) -> tuple[Any, ...]:
         means = [[share * total for total in own] for own in totals]
         sums = dict(zip(terms.powers, means, strict=True))
         found.append(_projection(pair, g, sums, terms))
-    return norms, terms, *zip(*found, strict=True)
+    return norms, terms.powers, *zip(*found, strict=True)
 
 
 # Rows from which the noise is estimated, for all groups and kernels at once.
@@ -570,10 +548,8 @@ def feature_noise(
     if pair.n < LEAST_ROWS:
         return too_few_rows(pair.n)
     rows = noise_rows(pair.n, most=NOISE_ROWS)
-    x, y = pair.blocks.take(rows)
-    sides = [pair.x.matrices(x, rows), pair.y.matrices(y, rows)]
     v = pair.weights_of(rows) * np.ones(len(rows))
-    return _complete_noise(sides, v, statistics, normalize=normalize)
+    return _complete_noise(pair.matrices(rows), v, statistics, normalize=normalize)
 
 
 class _Terms(NamedTuple):

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -642,7 +642,7 @@ class Projections:
         value: float,
         linear: dict[Any, np.ndarray],
         core: np.ndarray,
-        weights: list[Any],
+        weights: list[np.ndarray],
         blocks: list[RowBlocks],
     ) -> Projections:
         """Return the projections of a statistic of one or two samples.
@@ -655,8 +655,8 @@ class Projections:
             The linear form on all rows of each sample.
         core : ndarray of shape (n_some, n_some)
             The core on some rows, those of the samples stacked, with the diagonal.
-        weights : list of {ndarray of shape (n_rows,) or float}
-            Weights of the rows of each sample. Equal weights are one number.
+        weights : list of ndarray of shape (n_rows,)
+            Weights of the rows of each sample.
         blocks : list of RowBlocks
             Blocks of the rows of each sample.
 
@@ -665,26 +665,22 @@ class Projections:
         projections : Projections
             Projections on the blocks.
         """
-        names, n_samples = list(linear), len(blocks)
-        each = zip(weights, linear.values(), strict=True)
-        every = [w * np.ones(len(p)) for w, p in each]
-        some = [w[own.rows] for w, own in zip(every, blocks, strict=True)]
+        names = list(linear)
+        some = [w[own.rows] for w, own in zip(weights, blocks, strict=True)]
         masses = [w / w.sum() for w in some]
-        _, z = _signed(masses, list(map(effective_size, every)))
+        _, z = _signed(masses, list(map(effective_size, weights)))
         G = _centred(core.astype(np.float64, copy=False), masses, z)
         firsts = np.cumsum([0, *map(len, some)])
-        at = [first + own.inside for first, own in zip(firsts, blocks, strict=False)]
-        for axis in (0, 1):
-            G = np.add.reduceat(G, np.concatenate(at), axis=axis)
+        each = zip(firsts, blocks, strict=False)
+        at = np.concatenate([first + own.inside for first, own in each])
+        G = np.add.reduceat(np.add.reduceat(G, at), at, axis=1)
         np.fill_diagonal(G, 0)
-        ends = np.cumsum([len(own.inside) for own in blocks])[:-1]
-        parts = [np.split(side, ends, axis=1) for side in np.split(G, ends)]
-        quadratic = {
-            (names[a], names[b]): parts[a][b]
-            for a, b in combinations_with_replacement(range(n_samples), 2)
-        }
+        bounds = pairwise(np.cumsum([0, *(len(own.inside) for own in blocks)]))
+        parts = {name: slice(*both) for name, both in zip(names, bounds, strict=True)}
+        pairs = combinations_with_replacement(names, 2)
+        quadratic = {(a, b): G[parts[a], parts[b]] for a, b in pairs}
         sums, sizes = {}, {}
-        for name, own, w in zip(names, blocks, every, strict=True):
+        for name, own, w in zip(names, blocks, weights, strict=True):
             sums[name] = np.add.reduceat(linear[name], own.starts)
             sizes[name] = effective_size(np.add.reduceat(w, own.starts))
         return cls(value, sums, quadratic, sizes)

@@ -277,27 +277,25 @@ def projections_of(
     shifted = gram.stacked_weights is None
     how = Fold(_within_and_across, add, False, keep_order=True, shifted=shifted)
     sums: Any = [0.0] * len(sizes)
+    weights = [p.weights * np.ones(n) for p, n in zip(measures, sizes, strict=True)]
+    linear = {}
     with np.errstate(all="ignore"):
         for _, _, found in gram.fold(how):
             sums = [a + np.concatenate(b, 1) for a, b in zip(sums, found, strict=True)]
-        linear = {}
-        for a, (name, p) in enumerate(zip(names, measures, strict=True)):
-            within, across = sums[a] / gram.n_kernels
-            w = p.weights * np.ones(len(within))
-            within, of_pairs = w * within / p.pairs, w * p.others / p.pairs
-            across, of_rows = (
-                w * across / (p.total * measures[a - 1].total),
-                w / p.total,
+        for a, (name, p, w) in enumerate(zip(names, measures, weights, strict=True)):
+            within, across = w * sums[a] / gram.n_kernels
+            within, across = (
+                within / p.pairs,
+                across / (p.total * measures[a - 1].total),
             )
-            linear[name] = within - of_pairs * within.sum()
-            linear[name] -= across - of_rows * across.sum()
+            centres = p.others / p.pairs * within.sum() - across.sum() / p.total
+            linear[name] = within - across - w * centres
             value += float(within.sum() - across.sum())
     check_finite(np.array(value))
-    starts = np.cumsum([0, *sizes])
-    each = zip(starts, blocks, strict=False)
+    each = zip(np.cumsum([0, *sizes]), blocks, strict=False)
     rows = np.concatenate([start + own.rows for start, own in each])
     [(_, core)] = gram.mean().dense(rows, rows)
-    return Projections.of(value, linear, core, [p.weights for p in measures], blocks)
+    return Projections.of(value, linear, core, weights, blocks)
 
 
 def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:

@@ -16,7 +16,6 @@ from skdiscrepancy._data.checks import (
     generator_of,
     takes_parameters_of,
 )
-from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import (
     GivenGradients,
@@ -54,17 +53,12 @@ def sample_projections(
     each candidate. All candidates share the sums within X.
     """
     settings = estimator._check_params()
-    reader = estimator._reader(settings.kernels, settings.design._least_rows())
     names = ["X", *(f"candidate {c}" for c in range(len(candidates)))]
-    tables, of_rows = [], []
+    words = ["sample_weight", *(f"candidate_weights of {name}" for name in names[1:])]
     weights = weights or [None] * len(names)
-    for Z, w, name in zip([X, *candidates], weights, names, strict=True):
-        word = "sample_weight" if name == "X" else f"candidate_weights of {name}"
-        Z = reader.blocks(as_table(Z), name)
-        Z, w = estimator._weighted([Z], w, settings, word)
-        tables.append(Z)
-        of_rows.append(w)
-    table, samples = estimator._read_together(tables, settings, names)
+    table, samples, of_rows = estimator._read_weighted(
+        [X, *candidates], weights, settings, names, words
+    )
     estimator._learn(samples, settings, table, of_rows[0])
     length = _length(block_length, samples, [estimator.kernels_] * len(samples))
     reference = estimator._known_reference().with_sums()
