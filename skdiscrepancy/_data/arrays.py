@@ -85,8 +85,8 @@ def refuse_blocks(X: Any, name: str, why: str = "") -> None:
     if kind is not None:
         raise ValueError(
             f"{name} is {kind}, must be an array or a table. {why}Only the scores and "
-            "tests of MMD, HSIC and KSD with `n_components` read data by blocks. If the "
-            "rows fit into memory, pass an array."
+            "tests of MMD, HSIC and KSD with `n_components` read data by blocks. If "
+            "the rows fit into memory, pass an array."
         )
 
 
