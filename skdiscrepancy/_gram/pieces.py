@@ -361,8 +361,12 @@ def paired_blocks(x: Any, y: Any, *, step: int | None = None, run: Run = QUIET) 
         return ArrayBlocks(x, beside=[y], step=step, run=run)
     assert x.whole is not None
     assert x.whole is y.whole
-    return LazyBlocks(x.whole, view=partial(_columns, x.chosen, y.chosen), run=run)
+    views = [(side.chosen, side.scale) for side in (x, y)]
+    return LazyBlocks(x.whole, view=partial(_columns, views), run=run)
 
 
-def _columns(first: Any, second: Any, block: np.ndarray) -> tuple[Any, Any]:
-    return block[:, first], block[:, second]
+def _columns(views: list[Any], block: np.ndarray) -> tuple[Any, ...]:
+    return tuple(
+        block[:, chosen] if scale is None else block[:, chosen] / scale
+        for chosen, scale in views
+    )
