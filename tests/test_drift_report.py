@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn import config_context
 from sklearn.preprocessing import StandardScaler
@@ -387,3 +388,18 @@ def test_errors_name_the_parameter(change, message):
     arguments = {"reference": REFERENCE, "new": NEW, **FEW, **change}
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         drift_report(**arguments)
+
+
+def test_a_sparse_report_is_that_of_the_dense_matrices():
+    X, Y = np.random.RandomState(0).poisson(0.7, size=(2, 80, 4)).astype(float)
+    Y[:, 2] += 1
+    params = {"random_state": 0, "n_resamples": 49}
+    dense = drift_report(X, Y, **params)
+    sparse = drift_report(csr_array(X), csr_array(Y), **params)
+    assert sparse.explanation == dense.explanation == [["x2"]]
+    assert sparse.column_tests == dense.column_tests
+    assert sparse.row_values == dense.row_values
+    statistics = (one.joint_test.statistic for one in (sparse, dense))
+    assert_allclose(*statistics, rtol=1e-9)
+    assert_allclose(sparse.effect_sizes, dense.effect_sizes, rtol=1e-9)
+    assert sparse.remaining_pvalue == dense.remaining_pvalue

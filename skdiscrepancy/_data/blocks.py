@@ -792,7 +792,7 @@ def cut_rows(rows: Any) -> Iterator[Any]:
 
 def rows_at(rows: LazyRows, positions: np.ndarray) -> Any:
     """Return a table, or an array, of the rows at sorted positions, as they are."""
-    raw = copy(rows)
+    raw: Any = copy(rows)
     raw.encoder, raw.fingerprints, raw.reader = None, (), partial(partial, _as_is)
     ends = np.cumsum([0, *rows.sizes])
     cuts = np.searchsorted(positions, ends)

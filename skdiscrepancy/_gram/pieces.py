@@ -362,9 +362,12 @@ def paired_blocks(
         return ArrayBlocks(x, beside=[[y] for y in others], step=step, run=run)
     assert x.whole is not None
     assert all(x.whole is y.whole for y in others)
-    chosen = [rows.chosen for rows in (x, *others)]
-    return LazyBlocks(x.whole, view=partial(_columns, chosen), run=run)
+    views = [(side.chosen, side.scale) for side in (x, *others)]
+    return LazyBlocks(x.whole, view=partial(_columns, views), run=run)
 
 
-def _columns(chosen: Any, block: np.ndarray) -> tuple[Any, ...]:
-    return tuple(block[:, columns] for columns in chosen)
+def _columns(views: list[Any], block: np.ndarray) -> tuple[Any, ...]:
+    return tuple(
+        block[:, chosen] if scale is None else block[:, chosen] / scale
+        for chosen, scale in views
+    )

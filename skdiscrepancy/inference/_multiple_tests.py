@@ -626,7 +626,8 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTests:
     Parameters
     ----------
     X : {array-like, sparse matrix} or DataFrame of shape (n_samples_X, n_features)
-        First sample.
+        First sample. With `n_components`, both may be in blocks, as in
+        :func:`mmd_test`, also with categories and missing values.
     Y : {array-like, sparse matrix} or DataFrame of shape (n_samples_Y, n_features)
         Second sample, with the same columns. Columns of DataFrames are matched by name.
     correction : {"bh", "by", "holm"} or None, default="bh"
@@ -730,7 +731,8 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
     Parameters
     ----------
     X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
-        Columns to test.
+        Columns to test. With `n_components`, X and y may be in blocks, as in
+        :func:`hsic_test`.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Numbers, or labels of any type. A Series or DataFrame may have missing values. A
         missing label counts as one more label.
@@ -790,11 +792,11 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
     reader = Reader(settings.kernels, 4, estimator.encoder, estimator)
     labels = reads_labels(settings)
     if kind_of_blocks(X):
-        names, columns, y = read_lazy_samples((X,), ("X",), reader, y, labels)
+        names, columns, rows = read_lazy_samples((X,), ("X",), reader, y, labels)
         if not settings.target_kernels:
-            chosen = lazy_target_kernels(y, settings.kernels)
+            chosen = lazy_target_kernels(rows, settings.kernels)
             settings = replace(settings, target_kernels=chosen)
-        return _test_columns(estimator, settings, (names, columns), y)
+        return _test_columns(estimator, settings, (names, columns), rows)
     names, columns = read_samples((X,), ("X",), estimator.encoder)
     y = reader.target(y, labels=labels)
     # Checked here, so that the error does not name the first column.

@@ -753,16 +753,20 @@ def drift_report(
     compares at most 1000 random rows of each table, and at most p^2 / 2 sets of p
     columns, or 10 p sets if there are more than 19 columns. Contributions, and the
     effect sizes of categories and of columns with missing numbers, compare at most 5000
-    random rows of each table. Memory is O(n). For more than 20 000 rows, pass an
-    incomplete design such as ``design="r"``.
+    random rows of each table. Memory is O(n). For more than 20 000 rows, pass
+    ``n_components=256``, for linear time. Tables with more than 8 million values in
+    total are then encoded by blocks, and tables may be read by blocks: dask DataFrames
+    and arrays, lists of blocks, and functions that return an iterator of blocks. Of
+    such tables, and of sparse matrices, effect sizes and pictures use the 5000 rows.
 
     Read more in the :ref:`User Guide <tables>`.
 
     Parameters
     ----------
-    reference : DataFrame or array-like of shape (n_samples_reference, n_features)
+    reference : DataFrame or {array-like, sparse matrix} of shape \
+            (n_samples_reference, n_features)
         Reference table, for example the training data.
-    new : DataFrame or array-like of shape (n_samples_new, n_features)
+    new : DataFrame or {array-like, sparse matrix} of shape (n_samples_new, n_features)
         New table, with the same columns. Columns of DataFrames are matched by name.
     level : float, default=0.05
         Significance level of the joint test and of its explanation.
@@ -834,7 +838,8 @@ def drift_report(
     with progress("drift report", 4, mmd.verbose) as line:
         tables = _Tables(reference, new, encoder, mmd)
         of_columns = replace(settings, kernels=kernels or settings.kernels)
-        column_tests = two_sample_columns(*tables.given, mmd, of_columns)
+        x, y = tables.given
+        column_tests = two_sample_columns(x, y, mmd, of_columns)
         # The tests of columns have looked at the order of the rows.
         settings = of_tests(settings, 1)
 
@@ -869,8 +874,7 @@ def drift_report(
     rows = rows[largest]
     # Of the rows that are not in the sample, neither values nor labels are known.
     index = getattr(sample, "index", None) if is_table(sample) else None
-    missing = column_tests.missing_x, column_tests.missing_y
-    shares = np.array(missing).T.tolist()
+    missing: Any = [column_tests.missing_x, column_tests.missing_y]
     return DriftReport(
         joint_test=joint_test,
         column_tests=column_tests,
@@ -889,7 +893,7 @@ def drift_report(
         contributions=contributions[largest],
         marginals=[
             marginal(*pair) | {"missing": share}
-            for pair, share in zip(tables.columns, shares, strict=True)
+            for pair, share in zip(tables.columns, missing.T.tolist(), strict=True)
         ],
         pairs=[
             pair_points([named[j] for j in group[:2]], generator_of(mmd.random_state))
@@ -924,6 +928,8 @@ class _Tables:
 
     def __init__(self, reference: Any, new: Any, encoder: Any, mmd: MMDEstimator):
         self.mmd, self.names = mmd, ["reference", "new"]
+        self.encoded: list[Any]
+        self.joint: list[Any]
         own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
         self.encoder = clone(own)
         self.given = [reference, in_order(new, reference, *self.names[::-1])]

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import SparseRows, as_block, as_rows
+from skdiscrepancy._data.arrays import SparseRows, as_block, as_rows, refuse_blocks
 from skdiscrepancy._data.blocks import SAMPLE_ROWS, LazyRows, table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -279,12 +279,12 @@ class Window:
             last = slice(start, stop + 1)
             yield Window(rows[last], cross[:, last], later[:, last])
 
-    def statistics(self, stream: StreamKernels) -> np.ndarray:
+    def statistics(self, stream: Any) -> np.ndarray:
         """Return the squared MMD to the reference sample, for each kernel."""
         pairs, cross = 2 * self.later.sum(axis=1), self.cross.sum(axis=1)
         return window_statistics(pairs, cross, stream.totals, len(self), stream.m)
 
-    def change_point(self, stream: StreamKernels, scales: np.ndarray) -> int:
+    def change_point(self, stream: Any, scales: np.ndarray) -> int:
         """Return the row at which a change is most likely.
 
         Each split is judged by the rows from the split to the end of the window: by
@@ -302,7 +302,7 @@ class Window:
         values = window_statistics(pairs, cross, totals, sizes, stream.m)
         return int(np.argmax(np.max(sizes * values / scales[:, np.newaxis], axis=0)))
 
-    def contributions(self, stream: StreamKernels) -> np.ndarray:
+    def contributions(self, stream: Any) -> np.ndarray:
         """Return what each row adds to the squared MMD of the mean of the kernels."""
         n = len(self)
         if n == 0:
@@ -405,11 +405,11 @@ class FeatureWindow(NamedTuple):
         cross = np.einsum("kid,kd->ki", F, stream.of_all)
         return Window(self.rows, cross, np.einsum("kid,kid->ki", F, after))
 
-    def change_point(self, stream: StreamFeatures, scales: np.ndarray) -> int:
+    def change_point(self, stream: Any, scales: np.ndarray) -> int:
         """Return the row at which a change is most likely."""
         return self._with_sums(stream).change_point(stream, scales)
 
-    def contributions(self, stream: StreamFeatures) -> np.ndarray:
+    def contributions(self, stream: Any) -> np.ndarray:
         """Return what each row adds to the squared MMD of the mean of the kernels."""
         return self._with_sums(stream).contributions(stream)
 
@@ -438,13 +438,13 @@ class StreamTask(Task):
 
     Parameters
     ----------
-    source : KernelGram
+    source : KernelGram or FeatureGram
         Kernels on the reference sample.
-    stream : StreamKernels
+    stream : StreamKernels or StreamFeatures
         The same kernels, with their sums over the reference sample.
     """
 
-    def __init__(self, source: KernelGram, stream: StreamKernels):
+    def __init__(self, source: Any, stream: Any):
         self.source, self.stream = source, stream
         self.n_rows = min(len(stream.reference), max(LONGEST, 2 * stream.size))
 
@@ -922,6 +922,7 @@ class DriftMonitor(BaseEstimator):
                 f"X == {shown(X)}, must be an array, a DataFrame or a Series. For rows "
                 "that are dicts, pass a DataFrame of a list of rows: DataFrame([row])."
             )
+        refuse_blocks(X, "X")
         # Not `ndim`, which a DataFrame of polars does not have.
         shape = np.shape(X)
         one_row = f"must be one row of {self.n_features_in_} values, or several rows"
