@@ -177,10 +177,12 @@ def search(**options):
     return HSICSelectorCV(HSICSelector(**options), cv=2)
 
 
-def watched(reference, new, **options):
-    """Watch a stream of rows."""
+def watched(make, options):
+    """Watch a stream of rows. Data in blocks are the reference sample."""
     monitor = DriftMonitor(window_size=5, random_state=0, run_length=100, **options)
-    return monitor.fit(reference).update(new)
+    monitor.fit(make(numbers(1)))
+    rows = {blocks: np.array, memory_map: np.array, dask_array: np.array}
+    return monitor.update({**rows, dask_table: table}.get(make, make)(numbers(2)))
 
 
 def score_of(X, y, **options):
@@ -207,7 +209,7 @@ QUESTIONS = {
     "hsic_matrix": columns_of(sk.hsic_matrix),
     "mmd_subsets": with_samples(sk.mmd_subsets, n_subsets=3, subset_size=20),
     "drift_report": with_samples(drift_report, **TEST),
-    "DriftMonitor": with_samples(watched),
+    "DriftMonitor": watched,
     "HSICSelector": selected(HSICSelector),
     "HSICSelectorCV": selected(search),
 }

@@ -61,7 +61,7 @@ def sample_projections(
     )
     estimator._learn(samples, settings, table, of_rows[0])
     length = _length(block_length, samples, [estimator.kernels_] * len(samples))
-    reference = estimator._known_reference().with_sums()
+    reference = estimator._known_reference().with_sums(scales=False)
     return [
         projections_of(reference.core(Y, w), ("reference", name), length)
         for Y, w, name in zip(samples[1:], of_rows[1:], names[1:], strict=True)

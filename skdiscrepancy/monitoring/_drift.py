@@ -874,7 +874,7 @@ def drift_report(
     rows = rows[largest]
     # Of the rows that are not in the sample, neither values nor labels are known.
     index = getattr(sample, "index", None) if is_table(sample) else None
-    missing: Any = [column_tests.missing_x, column_tests.missing_y]
+    missing: Any = np.array([column_tests.missing_x, column_tests.missing_y])
     return DriftReport(
         joint_test=joint_test,
         column_tests=column_tests,
