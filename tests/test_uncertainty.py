@@ -430,7 +430,7 @@ def test_intervals_of_a_maximum_are_those_of_the_kernel_that_attains_it(
         result = make(pooling=pooling, **both, **options).fit(*fit).evaluate(*given)
         normalized = result.statistics / result.scales
         assert result.chosen == normalized.argmax()
-        assert f"error_of_kernel={result.chosen}" in repr(result)
+        assert f"chosen={result.chosen}" in repr(result)
         if "n_components" in options:
             assert result.standard_error > 0
             continue

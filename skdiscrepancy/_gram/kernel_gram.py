@@ -552,12 +552,14 @@ def _fold_line(
     cross_x = sums_across(x, runs_x, y, profile, y_states, w_y)
     cross_y = sums_across(y, runs_y, x, profile, x_states, w_x)
     if ranks is not None:
-        assert held_out is None
         of_x, of_y = ranks
-        within_x, cross_x = within_x[of_x], cross_x[of_x]
         within_y, cross_y = within_y[of_y], cross_y[of_y]
-        w_x = None if w_x is None else w_x[of_x]
         w_y = None if w_y is None else w_y[of_y]
+        if held_out is None:
+            within_x, cross_x = within_x[of_x], cross_x[of_x]
+            w_x = None if w_x is None else w_x[of_x]
+        else:
+            held_out = held_out[of_y]
     left = len(x) - (0 if held_out is None else len(y))
     measures = [Measure.of(left, w_x), Measure.of(len(y), w_y)]
     sums = [part[np.newaxis] for part in (within_x, within_y, cross_x, cross_y)]

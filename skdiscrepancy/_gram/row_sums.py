@@ -132,7 +132,8 @@ class Fold(NamedTuple):
     diagonal : bool, default=True
         Whether k(x_i, x_i) is in the sum of row i.
     keep_order : bool, default=False
-        Whether rows must be in their order, which is slower.
+        Whether rows must be in their order, which is slower. With rows that are held
+        out, only rows of the last sample are.
     shifted : bool, default=False
         Whether the sums of a row may be less the number of their terms times an offset,
         because only differences of means over two samples are needed.

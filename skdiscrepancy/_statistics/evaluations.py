@@ -246,7 +246,7 @@ class DiscrepancyResult(Result):
             error = self.uncertainty.standard_error
             summary = {"value": self.value, "standard_error": error, **summary}
             if self.chosen is not None:
-                summary["error_of_kernel"] = self.chosen
+                summary["chosen"] = self.chosen
         return summary
 
     def _columns(self) -> dict[str, Any]:
