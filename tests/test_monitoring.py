@@ -578,6 +578,7 @@ def test_features_do_not_depend_on_calls_and_on_blocks():
     assert_array_equal(np.concatenate([blocks.update(row) for row in rows]), alarms)
     assert_allclose(blocks.statistic_, whole.statistic_, rtol=1e-9)
     assert_allclose(blocks.thresholds_, whole.thresholds_, rtol=1e-9)
+    assert_array_equal(blocks.reset().update([rows[:9], rows[9:]]), alarms)
     again = whole.reset()
     for some in np.array_split(rows, 4):
         again.update(some)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from itertools import chain, islice
+from operator import add
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import SparseRows, as_block, as_rows, refuse_blocks
+from skdiscrepancy._data.arrays import SparseRows, as_block, as_rows, kind_of_blocks
 from skdiscrepancy._data.blocks import SAMPLE_ROWS, LazyRows, table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -922,9 +923,8 @@ class DriftMonitor(BaseEstimator):
                 f"X == {shown(X)}, must be an array, a DataFrame or a Series. For rows "
                 "that are dicts, pass a DataFrame of a list of rows: DataFrame([row])."
             )
-        refuse_blocks(X, "X")
         # Not `ndim`, which a DataFrame of polars does not have.
-        shape = np.shape(X)
+        shape = () if kind_of_blocks(X) else np.shape(X)
         one_row = f"must be one row of {self.n_features_in_} values, or several rows"
         if X is None or shape == (0,):
             raise ValueError(f"X == {shown(X)}, {one_row}.")
@@ -941,6 +941,9 @@ class DriftMonitor(BaseEstimator):
         kernels = self.kernels_ if sparse else None
         reader = Reader(kernels, 1, None, self, encoder_=self.encoder_)
         rows = reader.rows(csr_array(X) if sparse else X, reset=False)
+        if isinstance(rows, LazyRows):
+            # The rows of one call are a short stretch of a stream.
+            rows = np.concatenate(rows.reduce(_listed, add))
         return rows.astype(dtype, copy=False)
 
     def _judge(self) -> bool:
@@ -959,6 +962,10 @@ class DriftMonitor(BaseEstimator):
             self.change_point_ = self.n_seen_ - w + row
         self._last_alarm = self.n_seen_
         return True
+
+
+def _listed(block: np.ndarray, extra: Any) -> list[np.ndarray]:
+    return [block]
 
 
 def _streamed(kernel: Any, n_features: int) -> Any:
