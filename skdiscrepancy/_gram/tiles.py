@@ -524,7 +524,7 @@ class Gram:
         if not run.faster:
             faster = ["fewer pairs (design='x' or design='b')"]
             if complete:
-                faster.insert(0, "random features (n_components=256, for most kernels)")
+                faster.insert(0, "random features (n_components=256)")
             if n_kernels > 1:
                 faster.append("fewer kernels (n_bandwidths, kernel)")
         kernels = "1 kernel" if n_kernels == 1 else f"{n_kernels} kernels"
