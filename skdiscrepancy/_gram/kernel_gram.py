@@ -49,7 +49,6 @@ from skdiscrepancy._gram.tiles import (
     Shared,
     Values,
     check_group_memory,
-    places,
 )
 from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile, Runs
 from skdiscrepancy._loops.tile_loops import decay_values
@@ -301,13 +300,6 @@ class KernelGram(Gram):
             for k, kernel in enumerate(self.kernels)
             if isinstance(kernel, RowKernel) and kernel.features(row) is not None
         ]
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the Gram tiles of the kernels."""
-        outs = places(out, self.n_kernels)
-        for key, members in self.groups.items():
-            reading = self.readings[key]
-            yield from reading.evaluate(reading.tile(rows, cols), members, outs)
 
     def shared(self, rows: Index, cols: Index) -> Iterator[Shared]:
         """Yield the kernels of each reading, with distances for exponentials."""
@@ -675,11 +667,6 @@ class SteinGram(Gram):
         # Gaussian kernels: the exponential of one may be the square of another.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
         self.rates = {k: rate for k, rate in rates.items() if rate is not None}
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the tiles of the Stein kernel."""
-        [(members, _, evaluate)] = self.shared(rows, cols)
-        return evaluate(members, places(out, self.n_kernels))
 
     def shared(self, rows: Index, cols: Index) -> Iterator[Shared]:
         """Yield all kernels, with distances and products of gradients."""

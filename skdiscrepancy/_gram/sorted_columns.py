@@ -197,20 +197,6 @@ class Features(Leaf):
         """Return the row sums."""
         return self.inner(self.total(weights=weights))
 
-    def sums_within(
-        self, start: int = 0, stop: int | None = None, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sum of the features of some rows, and their row sums.
-
-        The row sums are sums over these rows without the diagonal. `weights` of all
-        rows are factors of the terms of the sums.
-        """
-        total = self.total(start, stop, weights)
-        own = self.squares(start, stop)
-        if weights is not None:
-            own *= weights[start:stop]
-        return total, self.inner(total, start, stop) - own
-
     def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the row sums of the product with other features."""
         covariance = self.covariance(other, weights)

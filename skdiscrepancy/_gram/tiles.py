@@ -165,7 +165,9 @@ class Gram:
         `out` is a buffer of the shape of the tile, overwritten by each kernel, or a
         stack of one such buffer for each kernel. `cols is rows` on the diagonal.
         """
-        raise AssertionError("a Gram defines its blocks")
+        outs = places(out, self.n_kernels)
+        for members, _, evaluate in self.shared(rows, cols):
+            yield from evaluate(members, outs)
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the values for the pairs (rows[t], cols[t]), one row a kernel."""
@@ -522,7 +524,7 @@ class Gram:
         if not run.faster:
             faster = ["fewer pairs (design='x' or design='b')"]
             if complete:
-                faster.insert(0, "random features (n_components=256, for most kernels)")
+                faster.insert(0, "random features (n_components=256)")
             if n_kernels > 1:
                 faster.append("fewer kernels (n_bandwidths, kernel)")
         kernels = "1 kernel" if n_kernels == 1 else f"{n_kernels} kernels"
