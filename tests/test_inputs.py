@@ -400,7 +400,7 @@ BAD_Y = {
     "NaN": (np.where(np.arange(20) > 5, np.nan, 1.0), ValueError, "y contains NaN"),
     "infinity": (np.where(np.arange(20) > 5, np.inf, 1.0), ValueError, "y contains in"),
     "None": ([None, "a"] * 10, ValueError, "y contains .*None"),
-    "sparse": (csr_matrix(np.ones((20, 1))), TypeError, "y is a sparse matrix"),
+    "sparse": (csr_matrix(np.ones((20, 1))), TypeError, "y is sparse, must be dense"),
     "complex": (np.ones(20) * 1j, ValueError, "Complex data not supported"),
     "three dimensions": (np.ones((20, 1, 1)), ValueError, "dim 3"),
     "too short": (np.ones(19), ValueError, r"\[20, 19\]"),

@@ -26,8 +26,6 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy.bandwidths import bandwidth_grid, kernel_collection, median_bandwidth
-from skdiscrepancy.feature_selection import HSICSelector
-from skdiscrepancy.inference import hsic_column_tests, mmd_column_tests
 from skdiscrepancy.kernels import (
     ColumnKernel,
     CosineKernel,
@@ -351,15 +349,8 @@ def test_sparse_targets_have_the_results_of_arrays(n_components):
 
 
 def test_estimators_for_dense_data_refuse_sparse_data():
-    A = sparse.csr_array(X)
-    for call in (
-        lambda: KSDEstimator().fit(A),
-        lambda: HSICSelector().fit(A, y),
-        lambda: mmd_column_tests(A, A),
-        lambda: hsic_column_tests(A, y),
-    ):
-        with pytest.raises(TypeError, match=r"[Ss]parse"):
-            call()
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        KSDEstimator().fit(sparse.csr_array(X))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -161,7 +161,7 @@ def dependence_matrix(
             found = None if block_length else invariants(factor.rows)
             return _Side(factor, diagonal, found)
 
-    rank = features[0] if features else USUAL_RANK
+    rank = int(features[0]) if features else USUAL_RANK
     size = int(get_config()["working_memory"] * 2**16 // (rank * n))
     pairs_of_batches = list(batches(first, second, max(1, size)))
     with progress("pairs of columns", 3 * len(pairs_of_batches), run.verbose) as line:
@@ -555,7 +555,8 @@ def hsic_matrix(
             "blocks, because shifts need all rows in memory."
         )
     for column in every:
-        column.parts[0], weights = settings.with_weight(column.parts[0], sample_weight)
+        rows, weights = settings.with_weight(column.parts[0], sample_weight)
+        column.stored[0] = rows
     columns = [_with_kernel(column, settings) for column in every]
     first, run = range(n_left), Run(n_jobs, verbose)
     second = first if symmetric else range(n_left, len(every))

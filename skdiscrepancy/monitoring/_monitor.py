@@ -55,6 +55,7 @@ from skdiscrepancy._loops.tile_loops import (
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
+from skdiscrepancy.kernels._names import tag_sparse
 
 
 def window_statistics(
@@ -902,6 +903,9 @@ class DriftMonitor(BaseEstimator):
         """
         check_is_fitted(self)
         return self._window.contributions(self._stream)
+
+    def __sklearn_tags__(self) -> Any:
+        return tag_sparse(super().__sklearn_tags__(), self.kernel)
 
     def _stream_rows(self, X: Any) -> np.ndarray:
         """Return one or more rows of a stream as an array."""
