@@ -367,7 +367,7 @@ def test_other_methods_refuse_blocks(name):
     X, _ = samples(m=900, n=900)
     lazy = SOURCES[name](X)
     encoder = TableEncoder().fit(X)
-    with pytest.raises(ValueError, match=r"X is a .*Only the scores and tests"):
+    with pytest.raises(ValueError, match=r"X is a .*must be an array or a table"):
         encoder.transform(lazy)
 
 

@@ -84,9 +84,9 @@ def refuse_blocks(X: Any, name: str, why: str = "") -> None:
         refuse_iterator(X, name)
     if kind is not None:
         raise ValueError(
-            f"{name} is {kind}, must be an array or a table. {why}Only the scores and "
-            "tests of MMD, HSIC and KSD with `n_components` read data by blocks. If "
-            "the rows fit into memory, pass an array."
+            f"{name} is {kind}, must be an array or a table here. {why}If the rows fit "
+            "into memory, pass an array. The user guide lists the functions that read "
+            "data by blocks ('Which question takes which data')."
         )
 
 
