@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import ast
 import contextlib
 import dataclasses
 import inspect
@@ -120,13 +121,18 @@ def test_docstring_passes_validation(path, thing):
         names = {field.name for field in dataclasses.fields(thing)}
         assert documented >= {name for name in names if not name.startswith("_")}
         found.pop("PR01", None)
-    if "**params : dict" in inspect.getdoc(thing):
-        # These parameters are documented by the class that they are handed to. The
-        # signature has their names instead of params.
-        found.pop("PR01", None)
-        if found.get("PR02") == "Unknown parameters {'**params'}":
-            found.pop("PR02")
     assert not found
+
+
+@pytest.mark.parametrize(
+    ("path", "thing"), [pytest.param(*item, id=item[0]) for item in THINGS]
+)
+def test_documented_defaults_are_those_of_the_signature(path, thing):
+    parameters = inspect.signature(thing).parameters
+    for item in numpydoc.docscrape.get_doc_object(thing)["Parameters"]:
+        _, has_default, text = item.type.partition("default=")
+        for name in item.name.split(", ") if has_default else ():
+            assert ast.literal_eval(text) == parameters[name].default, name
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -427,7 +428,8 @@ def takes_parameters_of(
 ) -> Callable[[Function], Function]:
     """Give a function, as its `**params`, the keywords of estimators and functions.
 
-    The signature shows every keyword with its default. The keywords of the function
+    The signature shows every keyword with its default, and the docstring describes it
+    by the first sentence of its description in a source. The keywords of the function
     itself come first, unless `names` or `first` say otherwise. The error for an unknown
     keyword names the function.
 
@@ -475,9 +477,43 @@ def takes_parameters_of(
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
         checked.changed_defaults = changed  # type: ignore[attr-defined]
+        checked.__doc__ = _documented(function, order, sources)
         return cast(Function, checked)
 
     return decorate
+
+
+# The entries of a section of a docstring, and one entry: names, type and description.
+SECTION = re.compile(r"(?<=^Parameters\n----------\n).*?(?=\n\n(?=\S)|\Z)", re.M | re.S)
+ENTRY = re.compile(r"^(\S[^:\n]*) : .*(?:\n(?:[ ].*)?)*", re.M)
+
+
+def _entries(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the description of each parameter in a docstring."""
+    section = SECTION.search(inspect.getdoc(function) or "")
+    found = ENTRY.finditer(section[0]) if section else ()
+    return {name: e[0].rstrip() for e in found for name in e[1].split(", ")}
+
+
+def _documented(
+    function: Callable[..., Any],
+    parameters: dict[str, inspect.Parameter],
+    sources: Iterable[Callable[..., Any]],
+) -> str | None:
+    """Return a docstring that describes all parameters in place of `**params`."""
+    text, own = inspect.getdoc(function), _entries(function)
+    if text is None or "**params" not in own:
+        return function.__doc__
+    known: dict[str, str] = {}
+    for source in sources:
+        known = _entries(source) | known
+    lines = []
+    for name in parameters:
+        if name in known and name not in own:
+            kind, _, body = known[name].partition(" : ")[2].partition("\n")
+            sentence = re.split(r"(?<=\.)\s", body)[0]
+            lines.append(f"{name} : {kind}\n{sentence}")
+    return text.replace(own["**params"], "\n".join(lines)) + "\n"
 
 
 def explains_keywords(method: Function) -> Function:

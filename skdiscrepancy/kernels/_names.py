@@ -88,8 +88,8 @@ def check_kernel(
         or a function that returns the Gram matrix of two blocks of rows.
     name : str, default="kernel"
         Name of the parameter, for error messages.
-    names : iterable of str, default=all names
-        Names that are allowed.
+    names : iterable of str, optional
+        Names that are allowed, by default all names.
 
     Returns
     -------
