@@ -48,7 +48,12 @@ if TYPE_CHECKING:
         ksd_from_gram as ksd_from_gram,
         mmd_from_gram as mmd_from_gram,
     )
+    from skdiscrepancy.feature_selection import (
+        HSICSelector as HSICSelector,
+        HSICSelectorCV as HSICSelectorCV,
+    )
     from skdiscrepancy.inference import (
+        TestResult as TestResult,
         conditional_hsic_test as conditional_hsic_test,
         hsic_column_tests as hsic_column_tests,
         hsic_compare as hsic_compare,
@@ -65,6 +70,11 @@ if TYPE_CHECKING:
         mmd_test as mmd_test,
         mmd_test_from_gram as mmd_test_from_gram,
     )
+    from skdiscrepancy.monitoring import (
+        DriftMonitor as DriftMonitor,
+        drift_report as drift_report,
+    )
+    from skdiscrepancy.tables import TableEncoder as TableEncoder
 
 __version__ = "0.1.0"
 
@@ -79,10 +89,13 @@ _NAMES = {
     "_statistics.dependence": "hsic_from_gram",
     "_statistics.evaluations": "ComparisonResult DiscrepancyResult",
     "_statistics.second_order": "ksd_from_gram mmd_from_gram",
-    "inference": "conditional_hsic_test hsic_column_tests hsic_compare hsic_matrix "
-    "hsic_test hsic_test_from_gram joint_independence_test k_sample_test ksd_compare "
-    "ksd_test ksd_test_from_gram mmd_column_tests mmd_compare mmd_test "
+    "feature_selection": "HSICSelector HSICSelectorCV",
+    "inference": "TestResult conditional_hsic_test hsic_column_tests hsic_compare "
+    "hsic_matrix hsic_test hsic_test_from_gram joint_independence_test k_sample_test "
+    "ksd_compare ksd_test ksd_test_from_gram mmd_column_tests mmd_compare mmd_test "
     "mmd_test_from_gram",
+    "monitoring": "DriftMonitor drift_report",
+    "tables": "TableEncoder",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _PACKAGES = (

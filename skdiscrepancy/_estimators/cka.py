@@ -521,7 +521,7 @@ def cka_score(
         None weights all rows equally.
     encoder : "auto", None or transformer, default="auto"
         "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
         complete numbers unchanged. None refuses such a DataFrame. A transformer is
         cloned, fitted, and encodes all layers.
     n_components : int or None, default=None
@@ -711,7 +711,7 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         the result depends on the size of the batches.
     encoder : "auto", None or transformer, default="auto"
         "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, fitted to the
+        missing values with :class:`~skdiscrepancy.TableEncoder`, fitted to the
         first batch, and leaves complete numbers unchanged. None refuses such a
         DataFrame. A transformer is cloned, fitted, and encodes all X.
     n_components : int or None, default=None

@@ -127,7 +127,7 @@ class HSICEstimator(BaseDiscrepancy):
         of pairs in the design divided by n = N/2 for incomplete designs.
     encoder : "auto", None or transformer, default="auto"
         How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
         complete numbers unchanged. None refuses such a DataFrame. A transformer is
         cloned, fitted, and encodes all X. Unless `encoder` is None, numbers of y with
         missing values or beside labels are encoded too, and a missing label is a label

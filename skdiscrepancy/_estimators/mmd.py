@@ -404,7 +404,7 @@ class MMDEstimator(BaseDiscrepancy):
         the number of pairs in the design divided by n for incomplete designs.
     encoder : "auto", None or transformer, default="auto"
         How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
         complete numbers unchanged. None refuses such a DataFrame. A transformer is
         cloned, fitted, and encodes all data.
     n_components : int or None, default=None

@@ -124,7 +124,7 @@ class HSICSelector(TableSelector, BaseEstimator):
     encoder : "auto" or None, default="auto"
         "auto" reads categories, dates and missing values of a DataFrame as they are: a
         column of numbers with missing values becomes the two columns of
-        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        :class:`~skdiscrepancy.TableEncoder`, and `kernel` compares these. None
         refuses such columns.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses low-rank factors. Kernels

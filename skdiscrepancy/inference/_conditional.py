@@ -59,7 +59,7 @@ from skdiscrepancy.tables import TableEncoder
 class ConditionalTestResult(TestResult):
     """Result of a conditional test: a test result, and how well Z predicts X and y.
 
-    It has all attributes and methods of :class:`~skdiscrepancy.inference.TestResult`,
+    It has all attributes and methods of :class:`~skdiscrepancy.TestResult`,
     such as `plot` and `to_frame`, and three numbers about the regressions on `given`
     [1]_.
 
@@ -334,7 +334,7 @@ def conditional_hsic_test(
         Number of bandwidths for "grid".
     encoder : "auto", None or transformer, default="auto"
         How to read DataFrames X and `given` that do not only hold numbers. "auto" uses
-        :class:`~skdiscrepancy.tables.TableEncoder` where it is needed. None refuses
+        :class:`~skdiscrepancy.TableEncoder` where it is needed. None refuses
         such tables.
     n_components : int or None, default=None
         Number of random features. The product of the kernel on Z with both products of

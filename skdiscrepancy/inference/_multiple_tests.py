@@ -645,7 +645,7 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTestsRe
     encoder : "auto" or None, default="auto"
         "auto" reads dates and missing values of a DataFrame as they are: a column of
         numbers with missing values becomes the two columns of
-        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        :class:`~skdiscrepancy.TableEncoder`, and `kernel` compares these. None
         refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The p-values do not depend on it.
@@ -749,7 +749,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
     encoder : "auto" or None, default="auto"
         "auto" reads dates and missing values of a DataFrame as they are: a column of
         numbers with missing values becomes the two columns of
-        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        :class:`~skdiscrepancy.TableEncoder`, and `kernel` compares these. None
         refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The p-values do not depend on it.
@@ -1109,7 +1109,7 @@ def k_sample_test(
         :ref:`series`.
     encoder : "auto", None or transformer, default="auto"
         How to encode tables. "auto" encodes DataFrames that have categories, dates or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
         complete numbers unchanged. None refuses such DataFrames. A transformer is
         cloned and fitted to the rows of all samples.
     n_components : int or None, default=None

@@ -122,7 +122,7 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
         With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels`, and an
         adjusted p-value for each kernel. `effect_size`, from 0 to 1, and
         `effect_interval` tell how large the difference is; see
-        :class:`~skdiscrepancy.inference.TestResult`.
+        :class:`~skdiscrepancy.TestResult`.
 
     See Also
     --------
@@ -779,7 +779,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
         for independent rows, without this check.
     encoder : "auto" or None, default="auto"
         "auto" encodes a variable that is a DataFrame with missing values, or with
-        labels beside numbers, by :class:`~skdiscrepancy.tables.TableEncoder`. None
+        labels beside numbers, by :class:`~skdiscrepancy.TableEncoder`. None
         refuses such a variable.
     n_components : int or None, default=None
         Number of random features for each kernel. The product of the kernels on all

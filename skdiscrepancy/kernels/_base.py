@@ -522,7 +522,7 @@ class ColumnKernel(RowKernel):
     column of categories. Bandwidths come from the distances in these columns alone.
 
     A table with categories, dates or missing values is encoded first, see
-    :class:`~skdiscrepancy.tables.TableEncoder`. The kernel then sees all encoded
+    :class:`~skdiscrepancy.TableEncoder`. The kernel then sees all encoded
     columns of the columns that you choose.
 
     Read more in the :ref:`User Guide <kernels>`.

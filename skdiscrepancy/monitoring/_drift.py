@@ -782,7 +782,7 @@ def drift_report(
         Number of rows to report, those with the largest contributions.
     encoder : "auto", None or transformer, default="auto"
         How the joint test reads the tables. "auto" is a
-        :class:`~skdiscrepancy.tables.TableEncoder` that is fitted to both tables. It
+        :class:`~skdiscrepancy.TableEncoder` that is fitted to both tables. It
         gives every column the same weight, whatever its unit. None uses numbers as they
         are. The explanation, the effect sizes and the contributions always use a
         TableEncoder: yours, if you pass one.

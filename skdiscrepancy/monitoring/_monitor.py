@@ -675,7 +675,7 @@ class DriftMonitor(BaseEstimator):
         of blocks, or a function that returns an iterator of blocks.
     encoder : "auto", None or transformer, default="auto"
         How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
         complete numbers unchanged. None refuses such a DataFrame. A transformer is
         cloned, fitted, and encodes all data.
     n_jobs : int or None, default=None

@@ -71,7 +71,7 @@ class NullDistributionDisplay(Display):
     See Also
     --------
     BandwidthDisplay : Draws the p-value of each kernel.
-    skdiscrepancy.inference.TestResult : Holds the statistics that are drawn.
+    skdiscrepancy.TestResult : Holds the statistics that are drawn.
 
     References
     ----------
@@ -771,7 +771,7 @@ class DriftReportDisplay(Display):
 
     See Also
     --------
-    skdiscrepancy.monitoring.drift_report : Computes the report.
+    skdiscrepancy.drift_report : Computes the report.
 
     References
     ----------
@@ -1343,7 +1343,7 @@ class SelectionDisplay(Display):
 
     See Also
     --------
-    skdiscrepancy.feature_selection.HSICSelector : Computes the path that is drawn.
+    skdiscrepancy.HSICSelector : Computes the path that is drawn.
 
     References
     ----------
@@ -1465,7 +1465,7 @@ class SelectionCVDisplay(Display):
 
     See Also
     --------
-    skdiscrepancy.feature_selection.HSICSelectorCV : Chooses the number of columns.
+    skdiscrepancy.HSICSelectorCV : Chooses the number of columns.
     SelectionDisplay : Draws the selected columns.
 
     References
