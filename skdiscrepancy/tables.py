@@ -162,8 +162,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             The blocks of all columns, float64. A DataFrame if you call `set_output`.
         """
         check_is_fitted(self)
-        forms = [block.form for block in self._blocks]
-        columns = self._read(X, "X", forms, reset=False)
+        columns = self._read(X, "X", [b.form for b in self._blocks], reset=False)
         n_rows, width = len(columns[0].values), self.output_slices_[-1].stop
         # With the default, a column becomes at most 32 columns.
         if n_rows * width > MOST_NUMBERS and width > 32 * len(columns):
@@ -178,9 +177,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             block.write(column, encoded[:, where])
         return encoded
 
-    def get_feature_names_out(
-        self, input_features: ArrayLike | None = None
-    ) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of the encoding.
 
         Parameters
@@ -234,10 +231,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         return self
 
     def _summarize(
-        self,
-        tables: Sequence[Any],
-        names: Sequence[str],
-        forms: Sequence[Column | None] | None = None,
+        self, tables: Sequence[Any], names: Sequence[str], forms: Any = None
     ) -> list[Summary]:
         """Summarise the columns of all tables, read as the columns of some forms."""
         found: list[Summary] = []
@@ -253,9 +247,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             found = merge_summaries(found, own) if found else own
         return found
 
-    def _read(
-        self, X: Any, name: str, like: Sequence[Column | None] | None, *, reset: bool
-    ) -> list[Column]:
+    def _read(self, X: Any, name: str, like: Any, *, reset: bool) -> list[Column]:
         """Read a table, and compare its columns with those of the first table."""
         columns = read_columns(X, name, like)
         # The words are from scikit-learn.
@@ -278,9 +270,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
+        for name in ("allow_nan", "categorical", "string"):
+            setattr(tags.input_tags, name, True)
         return tags
 
 
@@ -360,11 +351,10 @@ class _NumberBlock:
         with np.errstate(over="ignore", invalid="ignore"):
             encoded = (np.ldexp(values, -self.exponent) - self.median) / self.scale
         encoded[missing] = 0.0
-        if not np.all(np.isfinite(encoded)):
-            value = column.values[~np.isfinite(encoded)][0]
-            near = "values that are less far from the values seen in fit."
-            allowed = f"{near} Rescale the data."
-            raise column_error("X", value, self.form.name, allowed)
+        if not np.all(finite := np.isfinite(encoded)):
+            near = "values that are less far from the values seen in fit. Rescale the "
+            value = column.values[~finite][0]
+            raise column_error("X", value, self.form.name, f"{near}data.")
         out[:, 0] = encoded
         out[:, 1] = np.where(unseen, -1.0, missing)
 
@@ -427,13 +417,11 @@ class _CategoryBlock:
         return cls(column.form, positions, tuple(suffixes), scale, unseen, useless)
 
     def codes(self, column: Column) -> np.ndarray:
-        missing = len(self.suffixes) - 2
         found = [self.positions.get(level, self.unseen) for level in column.levels]
-        return np.array([*found, missing])[column.codes]
+        return np.array([*found, len(self.suffixes) - 2])[column.codes]
 
     def write(self, column: Column, out: np.ndarray) -> None:
-        codes = self.codes(column)
-        out[np.arange(len(codes)), codes] = self.scale
+        out[np.arange(len(out)), self.codes(column)] = self.scale
 
 
 def _numbers_like(
@@ -442,20 +430,17 @@ def _numbers_like(
     """Return floats, NaN where there is none, and which levels are not in the form."""
     if form.kind == "ordered":
         ranks = {level: i for i, level in enumerate(form.levels)}
-        levels, codes = column.levels, column.codes
-        found = [ranks.get(level, -1.0) for level in levels]
-        values = np.array([*found, np.nan])[codes]
+        found = [ranks.get(level, -1.0) for level in column.levels]
+        values = np.array([*found, np.nan])[column.codes]
         unseen = values < 0
-        values[unseen] = np.nan
-        return values, unseen
+        return np.where(unseen, np.nan, values), unseen
     if column.kind == form.kind:
         return column.values, False
     if column.missing.all():
         return np.full(len(column.values), np.nan), False
     what = WORDS[column.kind]
     if column.kind == "category":
-        levels, codes = column.levels, column.codes
-        present = [levels[code] for code in np.unique(codes[codes >= 0])]
+        present = [column.levels[code] for code in np.unique(column.codes) if code >= 0]
         text = [level for level in present if isinstance(level, str)]
         what = shown((text or present)[0])
     raise ValueError(
@@ -484,22 +469,25 @@ def fit_encoder(
     encoder : transformer or None
         The fitted transformer. None if the tables need no encoding.
     """
-    lazy = [table for table in tables if isinstance(table, LazyRows)]
-    if lazy:
-        refuse_encoder_of_blocks(encoder)
-    if lazy and lazy[0].whole is not None:
-        # Rows of X and y that are read together have been encoded.
-        return lazy[0].encoder
+    for table in tables:
+        if isinstance(table, LazyRows):
+            refuse_encoder_of_blocks(encoder)
+            if table.whole is not None:
+                # Rows of X and y that are read together have been encoded.
+                return table.encoder
     auto = isinstance(encoder, str)
-    others = (table for table in tables if not isinstance(table, LazyRows))
-    needed = any(t.needs_encoding for t in lazy) or any(map(needs_encoding, others))
-    if encoder is None or (auto and not needed):
+    if encoder is None or (auto and not any(map(_is_encoded, tables))):
         return None
     fitted = TableEncoder() if auto else clone(encoder)
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
     if isinstance(fitted, TableEncoder):
         return fitted._fit_tables(tables, titles)
     return _run(fitted, "fit", _stacked(tables, titles))
+
+
+def _is_encoded(X: Any) -> bool:
+    """Return whether the encoder "auto" encodes a table."""
+    return X.needs_encoding if isinstance(X, LazyRows) else needs_encoding(X)
 
 
 def encode(encoder: Any, X: Any) -> Any:
@@ -547,6 +535,14 @@ def refuse_encoder_of_blocks(encoder: Any) -> None:
         )
 
 
+# How each package stacks tables. Integers beside floats are floats, as in pandas.
+STACKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "pandas": ("concat", {"ignore_index": True}),
+    "polars": ("concat", {"how": "vertical_relaxed"}),
+    "pyarrow": ("concat_tables", {"promote_options": "permissive"}),
+}
+
+
 def _stacked(tables: list[Any], titles: list[str]) -> Any:
     """Return the rows of all tables as one table of their type."""
     if len(tables) == 1:
@@ -557,28 +553,18 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
         types = ", ".join(f"{package}.{kind.__name__}" for package, kind in kinds)
         raise TypeError(f"The samples have the types {types}, {one_type}")
     if is_table(tables[0]):
-        module = import_module(kinds[0][0])
-        if kinds[0][0] == "pandas":
-            return module.concat(tables, ignore_index=True)
-        # Integers beside floats are floats, as in pandas.
-        if kinds[0][0] == "pyarrow":
-            stack, failure = module.concat_tables, module.ArrowException
-            options = {"promote_options": "permissive"}
-        else:
-            stack, failure = module.concat, module.exceptions.PolarsError
-            options = {"how": "vertical_relaxed"}
+        stack, options = STACKS[kinds[0][0]]
         try:
-            return stack(tables, **options)
-        except failure as error:
+            return getattr(import_module(kinds[0][0]), stack)(tables, **options)
+        except Exception as error:
             raise ValueError(
                 f"Y has columns that cannot be stacked below the columns of X: {error}"
             ) from error
     parts = [table if issparse(table) else np.asarray(table) for table in tables]
     for part, title in zip(parts, titles, strict=True):
         if not part.ndim:
-            raise TypeError(
-                f"{title} == {shown(part.item())}, must be an array or a table."
-            )
+            found = shown(part.item())
+            raise TypeError(f"{title} == {found}, must be an array or a table.")
         if part.shape[1:] != parts[0].shape[1:]:
             raise ValueError(
                 f"{title} has the shape {part.shape}, must have as many features as "
@@ -680,10 +666,8 @@ def _are_labels(table: Any, columns: list[Column]) -> bool:
     values = _objects(table)
     coded = [column.kind in CODED for column in columns]
     missing = np.array([column.missing for column in columns])
-    if not all(
-        is_coded or are_integers(values[~missing[j], j])
-        for j, is_coded in enumerate(coded)
-    ):
+    numbers = [values[~m, j] for j, m in enumerate(missing) if not coded[j]]
+    if not all(map(are_integers, numbers)):
         return False
     known = ~missing.any(axis=0)
     return any(coded) or bool(np.any(known) and are_labels(values[known]))

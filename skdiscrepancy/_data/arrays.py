@@ -28,12 +28,6 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from skdiscrepancy._data.checks import shown
 
-# What to pass in place of an iterator, for error messages.
-BLOCKS = (
-    "a function without arguments that returns a new iterator of blocks, such as "
-    "`lambda: ParquetFile(path).iter_batches()`, or a list of blocks"
-)
-
 
 def is_a(X: Any, package: str, *names: str) -> bool:
     """Return whether data are of a class of a package that may not be installed."""
@@ -81,21 +75,18 @@ def refuse_blocks(X: Any, name: str, why: str = "") -> None:
     """Refuse data in blocks where the rows must be in memory, and say why."""
     kind = kind_of_blocks(X)
     if kind == "an iterator":
-        refuse_iterator(X, name)
+        raise TypeError(
+            f"{name} is an iterator ({type(X).__name__}), which can be read only once, "
+            "but the rows are needed several times. Pass a function without arguments "
+            "that returns a new iterator of blocks, such as `lambda: "
+            "ParquetFile(path).iter_batches()`, or a list of blocks."
+        )
     if kind is not None:
         raise ValueError(
             f"{name} is {kind}, must be an array or a table here. {why}If the rows fit "
             "into memory, pass an array. The user guide lists the functions that read "
             "data by blocks ('Which question takes which data')."
         )
-
-
-def refuse_iterator(X: Any, name: str) -> None:
-    """Refuse an iterator, which can be read only once."""
-    raise TypeError(
-        f"{name} is an iterator ({type(X).__name__}), which can be read only once, but "
-        f"the rows are needed several times. Pass {BLOCKS}."
-    )
 
 
 class SparseRows:

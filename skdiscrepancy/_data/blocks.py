@@ -20,10 +20,11 @@ import numpy as np
 from skdiscrepancy._data.arrays import (
     FLOATS,
     check_rows,
+    encode_labels,
     is_a,
     kind_of_blocks,
     names_of,
-    refuse_iterator,
+    refuse_blocks,
     unique_names,
 )
 from skdiscrepancy._data.checks import shown
@@ -38,11 +39,7 @@ from skdiscrepancy._data.frames import (
 # Multiples of this number modulo 1 are spread evenly.
 GOLDEN = (5**0.5 - 1) / 2
 WEIGHTS = np.arange(1, 2**12 + 1) * GOLDEN
-
-
 WEIGHTS -= np.rint(WEIGHTS)
-
-
 # Rounding changes the fingerprint of d columns at most by this number times sqrt(d).
 ROUNDING = 1e-5
 
@@ -139,11 +136,7 @@ def view_of(
 
 
 def on_partition(
-    function: Callable[[np.ndarray, Any], Any],
-    read: Callable[[Any], np.ndarray],
-    view: tuple[Any, ...],
-    partition: Any,
-    extra: Any,
+    function: Function, read: Any, view: tuple[Any, ...], partition: Any, extra: Any
 ) -> Any:
     """Apply a function to a partition that has not changed."""
     (start, size, seen), extra = extra
@@ -173,10 +166,10 @@ CHAINS = 32
 
 
 def compute_in_order(
-    function: Callable[[Any, Any], Any],
+    function: Function,
     parts: list[Any],
     extras: Iterable[Any],
-    merge: Callable[[Any, Any], Any],
+    merge: Merge,
     advance: Callable[[], None] | None = None,
     chained: bool = False,
 ) -> Any:
@@ -227,7 +220,7 @@ def compute_in_order(
     if advance is None:
         return root.compute()
     # A small task after each partition, so that its sums need not be kept.
-    return _watch(root, [delayed(_mark)(leaf) for leaf in leaves], advance)
+    return _watch(root, [delayed(type)(leaf) for leaf in leaves], advance)
 
 
 def _follow(merge: Any, before: list[Any], function: Any, part: Any, extra: Any) -> Any:
@@ -235,11 +228,7 @@ def _follow(merge: Any, before: list[Any], function: Any, part: Any, extra: Any)
     return reduce(merge, [*before, function(part, extra)])
 
 
-def _mark(result: Any) -> None:
-    """Tell that a result has come."""
-
-
-def _watch(root: Any, marks: list[Any], advance: Callable[[], None]) -> Any:
+def _watch(root: Any, marks: list[Any], advance: Any) -> Any:
     """Compute a result, and count the marks that are done."""
     import dask
     from dask.callbacks import Callback
@@ -409,6 +398,10 @@ class LazyRows:
     summaries: list[Summary] | None = None
     # Encoder that each block is transformed by when it is read.
     encoder: Any = None
+    # Methods of the subclasses: `_survey` returns what a pass over all blocks finds,
+    # and `_reduce` does the work of `reduce`.
+    _survey: Callable[..., Survey]
+    _reduce: Callable[..., Any]
 
     def _describe(self, name: str, header: Any, dtype: Any, sizes: Any) -> None:
         """Set the name, the columns, the type and the size."""
@@ -493,10 +486,6 @@ class LazyRows:
             self.summaries = self._survey(like or []).summaries
         return self.summaries
 
-    def _survey(self, like: Any = None) -> Survey:
-        """Return what a pass over all blocks finds."""
-        raise NotImplementedError
-
     def encode(self, encoder: Any, kinds: str) -> LazyRows:
         """Return the same rows as a fitted encoder encodes them, without a scan."""
         rows, names = copy(self), encoder.get_feature_names_out()
@@ -539,10 +528,6 @@ class LazyRows:
             return self._reduce(*work, advance, chained)
         with self.progress(len(self.sizes)) as line:
             return self._reduce(*work, line.advance, chained)
-
-    def _reduce(self, function: Any, merge: Any, *options: Any) -> Any:
-        """Merge what a function returns for the blocks, in their order."""
-        raise NotImplementedError
 
     def scan(self, least: int = 1, progress: Watch | None = None) -> LazyRows:
         """Check the shape and all values, and keep some rows."""
@@ -645,21 +630,17 @@ class StreamRows(LazyRows):
         """Yield blocks of `step` rows, and the rows that are left."""
         return cut_again(self.blocks(), repeat(step))
 
-    def _reduce(
-        self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
-    ) -> Any:
-        def results() -> Iterator[Any]:
+    def _reduce(self, function: Any, merge: Any, extras: Any, *how: Any) -> Any:
+        def results(advance: Any, chained: bool) -> Iterator[Any]:
             for block in zip(self.blocks(), extras, strict=False):
                 yield function(*block)
                 if advance is not None:
                     advance()
 
-        return reduce(merge, results())
+        return reduce(merge, results(*how))
 
 
-def cut_again(
-    blocks: Iterator[np.ndarray], sizes: Iterator[int]
-) -> Iterator[np.ndarray]:
+def cut_again(blocks: Iterator[Any], sizes: Iterator[int]) -> Iterator[np.ndarray]:
     """Yield the rows of blocks in blocks of other sizes, and the rows that are left."""
     waiting: list[np.ndarray] = []
     n_waiting, size = 0, next(sizes, inf)
@@ -725,12 +706,10 @@ class DaskRows(LazyRows):
         )
         return compute_in_order(work, self.parts, count(), merge, chained=True)
 
-    def _reduce(
-        self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
-    ) -> Any:
+    def _reduce(self, function: Any, merge: Any, extras: Any, *how: Any) -> Any:
         work = partial(on_partition, function, self.reader(), self.view)
         extras = zip(self._known, extras, strict=False)
-        return compute_in_order(work, self.parts, extras, merge, advance, chained)
+        return compute_in_order(work, self.parts, extras, merge, *how)
 
 
 def lazy_rows(
@@ -768,7 +747,7 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
         return X
     kind = kind_of_blocks(X)
     if kind == "an iterator":
-        refuse_iterator(X, name)
+        refuse_blocks(X, name)
     if is_a(X, "dask.dataframe", "Series"):
         raise ValueError(
             f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
@@ -793,7 +772,7 @@ def cut_rows(rows: Any) -> Iterator[Any]:
 def rows_at(rows: LazyRows, positions: np.ndarray) -> Any:
     """Return a table, or an array, of the rows at sorted positions, as they are."""
     raw: Any = copy(rows)
-    raw.encoder, raw.fingerprints, raw.reader = None, (), partial(partial, _as_is)
+    raw.encoder, raw.fingerprints, raw.reader = None, (), lambda: lambda block: block
     ends = np.cumsum([0, *rows.sizes])
     cuts = np.searchsorted(positions, ends)
     own = [positions[i:j] - n for i, j, n in zip(cuts, cuts[1:], ends, strict=False)]
@@ -801,10 +780,6 @@ def rows_at(rows: LazyRows, positions: np.ndarray) -> Any:
     if not is_table(parts[0]):
         return np.concatenate(parts)
     return nw.to_native(nw.concat([nw.from_native(part) for part in parts]))
-
-
-def _as_is(block: Any) -> Any:
-    return block
 
 
 def _rows_at(block: Any, positions: np.ndarray) -> list[Any]:
@@ -839,25 +814,21 @@ def distinct_rows(rows: LazyRows, most: int) -> tuple[np.ndarray, np.ndarray] | 
         return rows.distinct
     if len(np.unique(rows.some, axis=0)) > most:
         return None
-    found = rows.reduce(partial(_distinct, most), partial(_merge_labels, most))
+
+    def merge(*found: Any) -> Any:
+        values, counts = map(np.concatenate, zip(*found, strict=True))
+        values, places = np.unique(values, axis=0, return_inverse=True)
+        counts = np.bincount(places.ravel(), counts).astype(np.int64)
+        return values[: most + 1], counts[: most + 1]
+
+    def of_block(block: np.ndarray, extra: Any) -> Any:
+        return merge((block, np.ones(len(block))))
+
+    found = rows.reduce(of_block, merge)
     if len(found[0]) > most:
         return None
     rows.distinct = found
     return found
-
-
-def _distinct(most: int, block: np.ndarray, extra: Any) -> Any:
-    """Return the first distinct rows of a block, and their numbers."""
-    values, counts = np.unique(block, axis=0, return_counts=True)
-    return values[: most + 1], counts[: most + 1]
-
-
-def _merge_labels(most: int, a: Any, b: Any) -> Any:
-    """Return the first distinct rows of two blocks, and their numbers."""
-    values, counts = map(np.concatenate, zip(a, b, strict=True))
-    values, places = np.unique(values, axis=0, return_inverse=True)
-    counts = np.bincount(places.ravel(), counts).astype(np.int64)
-    return values[: most + 1], counts[: most + 1]
 
 
 class LazyCodes:
@@ -878,36 +849,22 @@ class LazyCodes:
                 f"{rows.name} has more than {MOST_LABELS} different labels, must have "
                 "fewer if it is read by blocks."
             )
-        labels, self.label_counts = found
-        self.n_labels = len(labels)
-        self.values = [np.unique(column) for column in labels.T]
-        size = np.prod([float(len(values)) for values in self.values])
-        if size > 2**62:
-            raise ValueError(
-                f"{rows.name} has {labels.shape[1]} columns of labels, must have "
-                "fewer if it is read by blocks."
-            )
-        self.keys = self._keys(labels)
-
-    def _keys(self, block: np.ndarray) -> np.ndarray:
-        keys = np.zeros(len(block), dtype=np.int64)
-        for column, values in zip(block.T, self.values, strict=True):
-            keys = keys * len(values) + np.searchsorted(values, column)
-        return keys
+        self.labels, self.label_counts = found
+        self.n_labels = len(self.labels)
 
     def at(self, block: np.ndarray, index: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the codes of some rows, and how often the label of each row occurs."""
-        codes = np.searchsorted(self.keys, self._keys(block))
+        codes = encode_labels(self.labels, block)[self.n_labels :]
         return codes, self.label_counts[codes]
 
 
 def lazy_pair(
     X: Any,
     y: Any,
-    names: tuple[str, str] = ("X", "y"),
+    names: Sequence[str] = ("X", "y"),
     least: int = 1,
-    progress: Watch | None = None,
-    encode: Callable[..., Any] | None = None,
+    progress: Any = None,
+    encode: Any = None,
 ) -> tuple[LazyRows, LazyRows]:
     """Return two samples with the same rows, of which one or both are in blocks.
 
@@ -919,7 +876,7 @@ def lazy_pair(
     X, y : object
         Dask collections, lists of blocks, functions that return an iterator of blocks,
         or data in one piece. Partitions of dask must have the same numbers of rows.
-    names : tuple of str
+    names : sequence of str, default=("X", "y")
         Names of the samples, for error messages.
     least : int, default=1
         Smallest number of rows.
@@ -946,16 +903,13 @@ def lazy_pair(
             "Found input variables with inconsistent numbers of samples: "
             f"{names[0]} has {len(x_rows)} rows, and {names[1]} has {len(y_rows)} rows."
         )
-    if any(isinstance(rows, DaskRows) for rows in sides):
-        whole: LazyRows = _JointPartitions(x_rows, y_rows, X, y)
-    else:
-        whole = _JointStream(x_rows, y_rows)
+    lazy = any(isinstance(rows, DaskRows) for rows in sides)
+    whole: Any = _JointPartitions(sides, (X, y)) if lazy else _JointStream(*sides)
     header = np.empty((0, x_rows.shape[1] + y_rows.shape[1]))
     dtype = np.result_type(x_rows.dtype, y_rows.dtype)
     whole._describe(x_rows.name, header, dtype, whole.sizes)
     whole.labels = [*x_rows.labels, *y_rows.labels]
-    whole.scan(least, progress)
-    first, second = views_of(whole, sides)
+    first, second = views_of(whole.scan(least, progress), sides)
     return first, second
 
 
@@ -1010,9 +964,9 @@ class _JointPartitions(DaskRows):
     One of the samples may be in memory.
     """
 
-    def __init__(self, x: Any, y: Any, X: Any, y_given: Any):
-        sides = (x, X), (y, y_given)
-        [sizes, *other] = [s.sizes for s, _ in sides if isinstance(s, DaskRows)]
+    def __init__(self, sides: Any, given: Any):
+        x, y = sides
+        [sizes, *other] = [s.sizes for s in sides if isinstance(s, DaskRows)]
         if other and other[0] != sizes:
             raise ValueError(
                 f"The partitions of {x.name} and {y.name} have different numbers of "
@@ -1020,9 +974,9 @@ class _JointPartitions(DaskRows):
                 f"compute the chunk sizes and rechunk {y.name} like {x.name}."
             )
         parts, self.readers = [], []
-        for rows, given in sides:
+        for rows, sample in zip(sides, given, strict=True):
             lazy = isinstance(rows, DaskRows)
-            if not lazy and (kind := kind_of_blocks(given)) is not None:
+            if not lazy and (kind := kind_of_blocks(sample)) is not None:
                 raise ValueError(
                     f"{rows.name} is {kind}, must be a dask collection or data in "
                     "memory, because the other sample is a dask collection."

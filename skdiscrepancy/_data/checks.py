@@ -134,6 +134,7 @@ LARGEST_SEED = 2**32 - 1
 GENERATORS = (np.random.RandomState, np.random.Generator, type(None))
 # Ways to pool statistics into one score. None is for a single kernel.
 POOLINGS = ("fuse", "mean", "max", None)
+ONE_POOLING = f"one of {POOLINGS}"
 # Type of an error, condition without which it is raised, and what is allowed.
 Condition: TypeAlias = tuple[type[Exception], Callable[[Any], Any], str]
 COUNT = {"integer": True, "least": 1}
@@ -147,6 +148,11 @@ ENCODERS = (
 )
 
 
+def _transforms(encoder: Any) -> bool:
+    methods = hasattr(encoder, "fit") and hasattr(encoder, "transform")
+    return methods and not isinstance(encoder, type)
+
+
 # What parameters may be: options of `check_number`, or conditions.
 PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "level": {"strict": True, "most": 1},
@@ -155,24 +161,12 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "n_bandwidths": COUNT,
     **dict.fromkeys(("second_order", "standardize", "normalize", "squared"), FLAG),
     "pooling": [
-        (
-            ValueError,
-            lambda p: p is None or (isinstance(p, str) and p in POOLINGS),
-            f"one of {POOLINGS}",
-        )
+        (ValueError, lambda p: isinstance(p, str | None) and p in POOLINGS, ONE_POOLING)
     ],
     "fuse_nu": {"strict": True, "keyword": "auto"},
     "encoder": [
-        (TypeError, lambda e: not isinstance(e, type), ENCODERS),
         (TypeError, lambda e: not isinstance(e, str) or e == "auto", ENCODERS),
-        (
-            TypeError,
-            lambda e: (
-                isinstance(e, str | None)
-                or (hasattr(e, "fit") and hasattr(e, "transform"))
-            ),
-            ENCODERS,
-        ),
+        (TypeError, lambda e: isinstance(e, str | None) or _transforms(e), ENCODERS),
     ],
     "n_jobs": [
         (TypeError, lambda n: not isinstance(n, bool), "None or an integer"),
@@ -228,12 +222,7 @@ def refuse_several(n_kernels: int) -> None:
         )
 
 
-def values_of(estimator: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return parameters as they are now, for a comparison with their later values."""
-    return {name: _value_of(getattr(estimator, name)) for name in names}
-
-
-def _value_of(value: Any) -> Any:
+def value_of(value: Any) -> Any:
     """Return a value that is equal to a later one if no part of it has changed."""
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple):
@@ -241,10 +230,11 @@ def _value_of(value: Any) -> Any:
             return _Itself(value)
         value = np.asarray(value).tolist()
     if isinstance(value, (list, tuple)):
-        return [_value_of(part) for part in value]
+        return list(map(value_of, value))
     if hasattr(value, "get_params") and not isinstance(value, type):
         # By attribute, because some objects return views of their parameters.
-        return type(value), values_of(value, tuple(value.get_params(deep=False)))
+        names = value.get_params(deep=False)
+        return type(value), {name: value_of(getattr(value, name)) for name in names}
     # NaN is not equal to itself.
     return "nan" if isinstance(value, float) and value != value else value
 
@@ -263,9 +253,8 @@ class _Itself:
 
 def refuse_changed(estimator: Any) -> None:
     """Refuse parameters that have changed since `fit`, and that `fit` learns from."""
-    known = estimator._learnt_from
-    for name, value in values_of(estimator, tuple(known)).items():
-        if value != known[name]:
+    for name, known in estimator._learnt_from.items():
+        if value_of(getattr(estimator, name)) != known:
             raise ValueError(
                 f"{name} == {shown(getattr(estimator, name))} has changed since `fit`. "
                 "Call `fit` again."

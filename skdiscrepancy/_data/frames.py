@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from decimal import Decimal
@@ -181,12 +181,9 @@ def read_columns(
     columns : list of Column
         One entry for each column.
     """
-    if is_table(X):
-        names = unique_names(X, name)
-        columns: Iterable[Any] = series_of(X)
-    else:
-        columns = _as_objects_or_numbers(X, name).T
-        names = list(range(len(columns)))
+    names = unique_names(X, name) if is_table(X) else None
+    columns: Any = _as_array(X, name).T if names is None else series_of(X)
+    names = list(range(len(columns))) if names is None else names
     # An estimator refuses another number of columns, with the words of scikit-learn.
     others = like if like and len(like) == len(names) else [None] * len(names)
     return [
@@ -249,7 +246,7 @@ def _are_known_numbers(column: nw.Series) -> bool:
     return all(map(is_number, values)) and not any(map(is_missing, values))
 
 
-def _as_objects_or_numbers(X: Any, name: str) -> np.ndarray:
+def _as_array(X: Any, name: str) -> np.ndarray:
     """Return data that are not a DataFrame as a two-dimensional array."""
     refuse_unreadable(X, name)
     if issparse(X):
@@ -269,10 +266,8 @@ def _stacked_rows(rows: Sequence[Any]) -> np.ndarray:
 
     numpy would turn numbers beside strings into strings, and tuples into rows.
     """
-    one = [
-        isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) == 1 for row in rows
-    ]
-    if not all(one) or len(set(map(len, rows))) != 1:
+    flat = (isinstance(r, (list, tuple)) or getattr(r, "ndim", 0) == 1 for r in rows)
+    if not all(flat) or len(set(map(len, rows))) != 1:
         return np.fromiter(rows, dtype=object)
     table = np.empty((len(rows), len(rows[0])), dtype=object)
     for i, row in enumerate(rows):
@@ -344,7 +339,7 @@ class _ColumnReader:
             # Lists made by numpy have integers instead of dates.
             return self._objects([*values] if kind in "mM" else values.tolist(), empty)
         if kind == "M":
-            return self._dates([(slice(None), values)], len(values))
+            return self._dates(values)
         if kind == "m":
             return Column(self.label, "duration", _durations(values))
         return Column(self.label, "number", self._finite(values))
@@ -379,12 +374,9 @@ class _ColumnReader:
             if isinstance(value, (complex, np.complexfloating)):
                 raise self._complex(value)
         if all(map(is_number, examples)):
-            # A longdouble can be larger than every float.
-            with np.errstate(over="ignore"):
-                numbers = self._finite([self._float(value) for value in known])
-            column = Column(self.label, "number", numbers)
+            column = Column(self.label, "number", self._finite(known))
         elif all(map(is_date, examples)):
-            column = self._dates(self._date_groups(known), len(known))
+            column = self._dates(known)
         elif all(is_span(value) or isinstance(value, time) for value in examples):
             durations = np.array([_duration(value) for value in known])
             column = Column(self.label, "duration", durations)
@@ -417,51 +409,49 @@ class _ColumnReader:
             f"{self.label!r}, must have real values."
         )
 
-    def _float(self, value: Any) -> float:
-        """Return a number as a float."""
-        try:
-            return float(value)
-        except OverflowError:
-            raise self.error(shown(value), "numbers below 1e308") from None
-
     def _finite(self, values: Any) -> np.ndarray:
         """Return numbers as floats, and refuse infinity."""
-        with np.errstate(over="ignore"):
-            numbers = np.asarray(values, dtype=np.float64)
+        try:
+            # A longdouble can be larger than every float.
+            with np.errstate(over="ignore"):
+                numbers = np.asarray(values, dtype=np.float64)
+        except OverflowError:
+            largest = shown(max(values, key=abs))
+            raise self.error(largest, "numbers below 1e308") from None
         infinite = np.isinf(numbers)
         if infinite.any():
             # scikit-learn calls this value infinity.
-            value = f"infinity ({np.asarray(values)[infinite][0]})"
+            value = f"infinity ({next(compress(values, infinite))})"
             raise self.error(value, "finite numbers or missing values")
         return numbers
 
-    def _date_groups(self, known: list[Any]) -> list[tuple[Any, np.ndarray]]:
-        """Convert dates to an array for each unit, with the positions of the dates."""
-        if len(set(map(_has_zone, known))) > 1:
-            zones = "dates with a time zone beside dates without one"
-            raise self.error(zones, "dates of one kind")
-        try:
-            dates = [_as_datetime64(value) for value in known]
-        except (OverflowError, ValueError) as error:
-            what = f"a date that is out of range ({error})"
-            raise self.error(what, "dates") from None
-        units: dict[np.dtype, list[int]] = {}
-        for i, value in enumerate(dates):
-            units.setdefault(value.dtype, []).append(i)
-        return [
-            (index, np.array([dates[i] for i in index], dtype=unit))
-            for unit, index in units.items()
-        ]
-
-    def _dates(self, groups: list[tuple[Any, np.ndarray]], n: int) -> Column:
-        """Convert dates of several units to seconds since an origin."""
-        whole, rest = np.full(n, np.nan), np.zeros(n)
+    def _dates(self, values: Any) -> Column:
+        """Convert an array, or a list, of dates to seconds since an origin."""
+        whole, rest = np.full(len(values), np.nan), np.zeros(len(values))
+        listed = isinstance(values, list)
+        groups = self._date_groups(values) if listed else [(slice(None), values)]
         for index, dates in groups:
             whole[index], rest[index] = self._whole_seconds(dates)
         origin = None if self.like is None else self.like.origin
         if origin is None and not np.isnan(whole).all():
             origin = int(np.nanmin(whole))
         return Column(self.label, "date", whole - (origin or 0) + rest, origin=origin)
+
+    def _date_groups(self, known: list[Any]) -> list[Any]:
+        """Convert dates to an array for each unit, with the positions of the dates."""
+        if len(set(map(_has_zone, known))) > 1:
+            zones = "dates with a time zone beside dates without one"
+            raise self.error(zones, "dates of one kind")
+        units: dict[np.dtype, Any] = {}
+        try:
+            for i, value in enumerate(map(_as_datetime64, known)):
+                index, dates = units.setdefault(value.dtype, ([], []))
+                index.append(i)
+                dates.append(value)
+        except (OverflowError, ValueError) as error:
+            what = f"a date that is out of range ({error})"
+            raise self.error(what, "dates") from None
+        return [(index, np.array(dates)) for index, dates in units.values()]
 
     def _whole_seconds(self, dates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return seconds since 1970, and fractions of a second, with all digits."""
@@ -514,15 +504,8 @@ def _duration(value: Any) -> float:
 
 
 # What a column of each kind has.
-WORDS = {
-    "number": "numbers",
-    "date": "dates",
-    "duration": "durations",
-    "ordered": "ordered levels",
-    "category": "categories",
-}
-
-
+WORDS = {"number": "numbers", "date": "dates", "duration": "durations"}
+WORDS |= {"ordered": "ordered levels", "category": "categories"}
 # Largest number of categories that are counted in blocks: about 100 MB.
 MOST_CATEGORIES = 2**20
 # Kinds whose values have codes.
@@ -605,8 +588,8 @@ class Summary:
             one = max(known or (self, other), key=lambda o: kinds.index(o.form.kind))
             return replace(one, n_missing=n_missing)
         form = _common_form(self.form, other.form, other.table)
-        for one in known:
-            if form.kind == "ordered" and (unseen := one.counts.keys() - form.levels):
+        for one in known if form.kind == "ordered" else ():
+            if unseen := one.counts.keys() - form.levels:
                 level = shown(min(unseen, key=str))
                 allowed = f"one of the levels {shown(form.levels)} of the other table."
                 raise column_error(one.table, level, form.name, allowed)

@@ -37,6 +37,8 @@ from skdiscrepancy._data.arrays import check_rows
 from skdiscrepancy._data.checks import check_flag, draw_seeds
 from skdiscrepancy._data.distances import TOO_LARGE, block_distances
 
+ScoreFunction = Callable[[np.ndarray], Any]
+
 
 class ModelScore:
     """Gradient of the log-density of a model, as a function of rows.
@@ -49,9 +51,7 @@ class ModelScore:
         Number of variables of the density, None if the model itself checks the number.
     """
 
-    def __init__(
-        self, gradients_at: Callable[[np.ndarray], Any], n_features: int | None = None
-    ):
+    def __init__(self, gradients_at: ScoreFunction, n_features: int | None = None):
         self.gradients_at = gradients_at
         self.n_features = n_features
 
@@ -93,29 +93,37 @@ SHIFTS = np.array([-2.0, -1.0, 1.0, 2.0])
 WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12
 
 
-def deviations_of(X: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of columns, even if their squares overflow."""
+def deviations_of(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the standard deviations of columns, and which columns are constant.
+
+    Divided by the largest number, squares neither overflow nor underflow.
+    """
     with np.errstate(all="ignore"):
-        deviations = X.std(axis=0)
-        if np.all((deviations > 1e-150) & (deviations < 1e150)):
-            return deviations
-        # Divided by the largest number, squares neither overflow nor underflow.
         largest = np.abs(X).max(axis=0)
-        unit = np.where(largest > 0, largest, 1)
-        return np.where(largest > 0, (X / unit).std(axis=0) * unit, 0)
+        deviations = X.std(axis=0)
+        if not np.all((deviations > 1e-150) & (deviations < 1e150)):
+            unit = np.where(largest > 0, largest, 1)
+            deviations = np.where(largest > 0, (X / unit).std(axis=0) * unit, 0)
+    # Rounding gives equal numbers a tiny standard deviation.
+    return deviations, deviations <= 1e-13 * largest
 
 
 def widths(X: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each column, 1 for a constant column."""
-    deviations = deviations_of(X)
-    # Rounding gives equal numbers a tiny standard deviation.
-    constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
+    deviations, constant = deviations_of(X)
     return np.where(constant, 1.0, deviations)
 
 
-def difference_gradients(
-    log_density: Callable[[np.ndarray], Any], X: np.ndarray
-) -> np.ndarray:
+def check_densities(values: Any, n: int) -> None:
+    """Raise an error unless there is one log-density for each of n rows."""
+    if tuple(values.shape) != (n,):
+        raise ValueError(
+            f"model gives log-densities of shape {tuple(values.shape)}, must give "
+            f"{(n,)}, one number for each of {n} rows."
+        )
+
+
+def difference_gradients(log_density: ScoreFunction, X: np.ndarray) -> np.ndarray:
     """Return gradients by four-point differences, many columns at once."""
     X = X.astype(np.float64)
     n, d = X.shape
@@ -127,19 +135,13 @@ def difference_gradients(
         shifted = np.repeat(X[np.newaxis], 4 * m, axis=0).reshape(4, m, n, d)
         shifted[:, np.arange(m), :, column] += (step * SHIFTS)[..., np.newaxis]
         values = np.asarray(log_density(shifted.reshape(-1, d)), dtype=np.float64)
-        if values.shape != (4 * m * n,):
-            raise ValueError(
-                f"model gives log-densities of shape {values.shape} for {4 * m * n} "
-                f"rows, must give {(4 * m * n,)}."
-            )
+        check_densities(values, 4 * m * n)
         quotients = np.tensordot(WEIGHTS, values.reshape(4, m, n), axes=1)
         parts.append((quotients / step).T)
     return np.concatenate(parts, axis=1)
 
 
-def automatic_gradients(
-    backend: str, log_density: Callable[[Any], Any], X: np.ndarray
-) -> np.ndarray:
+def automatic_gradients(backend: str, log_density: Any, X: np.ndarray) -> np.ndarray:
     """Return the gradients of a log-density written in torch or jax.
 
     The precision in jax is the one that is set in jax.
@@ -154,11 +156,7 @@ def automatic_gradients(
 
     def total(x: Any) -> Any:
         values = log_density(x)
-        if tuple(values.shape) != (len(X),):
-            raise ValueError(
-                f"model gives log-densities of shape {tuple(values.shape)}, must give "
-                f"{(len(X),)}, one number for each row of X."
-            )
+        check_densities(values, len(X))
         return values.sum()
 
     if backend == "jax":
@@ -169,9 +167,7 @@ def automatic_gradients(
     return gradients.detach().cpu().numpy()
 
 
-def transformed_gradients(
-    steps: list[Any], score: Callable[[np.ndarray], Any], X: np.ndarray
-) -> np.ndarray:
+def transformed_gradients(steps: list[Any], score: Any, X: np.ndarray) -> np.ndarray:
     """Return the gradients before affine steps, from the gradients `score` after."""
     for step in steps:
         X = np.asarray(step.transform(X))
@@ -181,11 +177,13 @@ def transformed_gradients(
     return gradients
 
 
-def check_affine(steps: list[Any]) -> None:
-    """Raise an error for a step that is not affine or not invertible."""
+def affine_steps(model: Pipeline) -> list[Any]:
+    """Return the steps before the density, or refuse a step that is not affine."""
+    steps = steps_before(model)
     for step in steps:
         # All supported steps have this attribute, and other steps raise an error.
         pull_back(step, np.zeros((1, getattr(step, "n_features_in_", 1))))
+    return [without_names(step) for step in steps]
 
 
 def without_names(model: Any) -> Any:
@@ -233,30 +231,24 @@ def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
     return gradients / step.scale_ if divides else gradients * step.scale_
 
 
-BACKENDS = ("torch", "jax")
+BACKENDS = ("torch", "jax", None)
 # Size of a block of distances to the points of a kernel density.
 BLOCK_NUMBERS = 2**20
-ScoreFunction = Callable[[np.ndarray], Any]
 # scipy has no public names for the classes of its distributions.
 UNIVARIATE = type(stats.norm())
 # Distributions of the new style, as scipy.stats.Normal, exist from scipy 1.15.
 NEW_STYLE = (stats.Normal.__mro__[1],) if hasattr(stats, "Normal") else ()
+ONE_VARIABLE = (UNIVARIATE, *NEW_STYLE)
 NORMAL, STUDENT = type(stats.multivariate_normal()), type(stats.multivariate_t())
 GAUSSIANS = (EmpiricalCovariance, PCA, FactorAnalysis)
-NOT_FROZEN = (
-    stats.rv_continuous,
-    type(stats.multivariate_normal),
-    type(stats.multivariate_t),
-)
+MULTIVARIATE = type(stats.multivariate_normal), type(stats.multivariate_t)
 REFUSED = {
     BernoulliRBM: "its variables are binary and have no gradient",
     IsolationForest: "its scores are path lengths, not log-densities",
     OneClassSVM: "its scores are distances to a boundary, not log-densities",
     LocalOutlierFactor: "its scores are ratios of densities, not log-densities",
-    EllipticEnvelope: (
-        "its score_samples are negative Mahalanobis distances, not log-densities; use "
-        "MinCovDet"
-    ),
+    EllipticEnvelope: "its score_samples are negative Mahalanobis distances, not "
+    "log-densities; use MinCovDet",
 }
 
 
@@ -338,20 +330,15 @@ def score_function(
     (50, 2)
     """
     check_flag(finite_differences, "finite_differences")
+    if backend not in BACKENDS:
+        raise ValueError(f"backend == {backend!r}, must be one of {[*BACKENDS]}.")
     if backend is not None:
-        if backend not in BACKENDS:
-            raise ValueError(
-                f"backend == {backend!r}, must be one of {[*BACKENDS, None]}."
-            )
+        why = f"for backend == {backend!r}."
         if not callable(model):
-            raise TypeError(
-                f"model == {model!r}, must be a callable that returns log-densities "
-                f"for backend == {backend!r}."
-            )
+            returns = "must be a callable that returns log-densities"
+            raise TypeError(f"model == {model!r}, {returns} {why}")
         if finite_differences:
-            raise ValueError(
-                f"finite_differences == True, must be False for backend == {backend!r}."
-            )
+            raise ValueError(f"finite_differences == True, must be False {why}")
         return ModelScore(partial(automatic_gradients, backend, model))
     if finite_differences:
         gradients_at = partial(difference_gradients, log_density(model))
@@ -368,13 +355,13 @@ def log_density(model: Any) -> ScoreFunction:
         check_is_fitted(model)
         if isinstance(model, Pipeline):
             # The Jacobian of a step that is not affine depends on the row.
-            check_affine(steps_before(model))
+            affine_steps(model)
         if isinstance(model, KernelDensity):
             check_kernel_density(model)
         return without_names(model).score_samples
-    if isinstance(model, (UNIVARIATE, *NEW_STYLE)):
+    if isinstance(model, ONE_VARIABLE):
         check_support(model)
-    if isinstance(model, (UNIVARIATE, *NEW_STYLE, stats.gaussian_kde)):
+    if isinstance(model, (*ONE_VARIABLE, stats.gaussian_kde)):
         return partial(column_log_density, model)
     if hasattr(model, "logpdf"):
         return model.logpdf
@@ -388,13 +375,12 @@ def log_density(model: Any) -> ScoreFunction:
 
 def n_variables(model: Any) -> int | None:
     """Return the number of variables of a density, None if it is not known."""
-    if isinstance(model, (UNIVARIATE, *NEW_STYLE)):
+    if isinstance(model, ONE_VARIABLE):
         return 1
-    if isinstance(model, stats.gaussian_kde):
-        return int(model.d)
     if isinstance(model, (NORMAL, STUDENT)):
         return int(model.dim)
-    return getattr(model, "n_features_in_", None)
+    kde = isinstance(model, stats.gaussian_kde)
+    return getattr(model, "d" if kde else "n_features_in_", None)
 
 
 @singledispatch
@@ -497,7 +483,7 @@ def is_density_estimator(model: Any) -> bool:
 def _refuse(model: Any) -> None:
     if isinstance(model, Pipeline):
         _refuse(model.steps[-1][1])
-    if isinstance(model, NOT_FROZEN):
+    if isinstance(model, (stats.rv_continuous, *MULTIVARIATE)):
         raise TypeError(
             f"model == {model!r}, must be a frozen distribution: call it with its "
             "parameters, as in scipy.stats.norm(0, 1)."
@@ -519,10 +505,7 @@ def _(model: FrozenEstimator) -> ScoreFunction:
 @score_function_of.register(Pipeline)
 def _(model: Pipeline) -> ScoreFunction:
     check_is_fitted(model)
-    steps = steps_before(model)
-    check_affine(steps)
-    steps = [without_names(step) for step in steps]
-    score = score_function_of(model.steps[-1][1])
+    steps, score = affine_steps(model), score_function_of(model.steps[-1][1])
     return ModelScore(partial(transformed_gradients, steps, score))
 
 
@@ -565,10 +548,9 @@ class SampleGaussianScore(ModelScore):
         X = X.astype(np.float64)
         with np.errstate(over="ignore"):
             self.mean = X.mean(axis=0)
-        self.deviations = deviations_of(X)
+        self.deviations, constant = deviations_of(X)
         if not np.all(np.isfinite(self.mean) & np.isfinite(self.deviations)):
             raise ValueError(TOO_LARGE)
-        constant = self.deviations <= 1e-13 * np.abs(X).max(axis=0)
         if np.any(constant):
             raise ValueError(
                 f"model == None, must be a callable here, because column "
@@ -670,11 +652,7 @@ def _scaled(X: np.ndarray, factor: Any) -> np.ndarray:
 
 
 def points_gradients(
-    points: np.ndarray,
-    log_weights: np.ndarray | float,
-    factor: Any,
-    exponential: bool,
-    X: np.ndarray,
+    points: np.ndarray, log_weights: Any, factor: Any, exponential: bool, X: np.ndarray
 ) -> np.ndarray:
     """Return the gradients of the log of a weighted sum of kernels at points.
 
@@ -744,22 +722,19 @@ def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
     "Pattern Recognition and Machine Learning", 2006, Equations 10.65 and 10.66.
     """
     n_features = model.means_.shape[1]
+    concentrations = model.weight_concentration_
     if model.weight_concentration_prior_type == "dirichlet_process":
-        a, b = model.weight_concentration_
+        a, b = concentrations
         both = digamma(a + b)
         others = np.concatenate(([0.0], np.cumsum(digamma(b) - both)[:-1]))
         log_weights = digamma(a) - both + others
     else:
-        concentrations = model.weight_concentration_
         log_weights = digamma(concentrations) - digamma(concentrations.sum())
     freedom = model.degrees_of_freedom_
     halves = (freedom - np.arange(n_features)[:, np.newaxis]) / 2
     log_precisions = n_features * np.log(2) + digamma(halves).sum(axis=0)
-    return log_weights + 0.5 * (
-        log_precisions
-        - n_features / model.mean_precision_
-        - n_features * np.log(freedom)
-    )
+    lost = n_features * (1 / model.mean_precision_ + np.log(freedom))
+    return log_weights + 0.5 * (log_precisions - lost)
 
 
 def check_kernel_density(model: Any) -> None:
@@ -869,7 +844,7 @@ def copyable(model: Any) -> Any:
     A copy of scipy.stats.Normal, as `clone` makes it, is a standard normal distribution
     in scipy 1.15 to 1.17, whatever its parameters were. Only its repr tells.
     """
-    if not hasattr(stats, "Normal") or not isinstance(model, stats.Normal):
+    if not isinstance(model, getattr(stats, "Normal", ())):
         return model
     if type(model) is not stats.Normal and "mu=" in repr(model):
         raise ValueError(

@@ -19,7 +19,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_rows, refuse_masked, refuse_missing
+from skdiscrepancy._data.arrays import (
+    aligned_products,
+    check_rows,
+    refuse_masked,
+    refuse_missing,
+)
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_flag,
@@ -138,14 +143,11 @@ def compare_scores(
             f"search has scores that are not finite, the first for {bad}, must have "
             "finite scores. Leave out candidates that cannot be scored."
         )
-    if test_fraction is None:
-        test_fraction = 1 / n_splits
-    test_fraction = check_level(test_fraction, "test_fraction")
+    fraction = 1 / n_splits if test_fraction is None else test_fraction
+    test_fraction = check_level(fraction, "test_fraction")
     if names is None:
-        names = [
-            ", ".join(f"{key}={value}" for key, value in params.items())
-            for params in found["params"]
-        ]
+        pairs = ([f"{k}={value}" for k, value in p.items()] for p in found["params"])
+        names = list(map(", ".join, pairs))
     factor = 1 / n_splits + test_fraction / (1 - test_fraction)
     names = check_names(names, n_candidates, "candidate ")
     differences = scores[:, np.newaxis] - scores
@@ -160,14 +162,12 @@ def _scores(found: dict[str, Any], metric: str) -> np.ndarray:
     ending = f"_test_{metric}"
     keys = [key for key in found if key.startswith("split") and key.endswith(ending)]
     if not keys:
-        known = {
-            key.partition("_test_")[2] for key in found if key.startswith("split0_test")
-        }
+        known = [k.partition("_test_")[2] for k in found if k.startswith("split0_test")]
         raise ValueError(f"metric == {metric!r}, must be one of {sorted(known)}.")
     keys.sort(key=lambda key: int(key.removeprefix("split").removesuffix(ending)))
-    columns = [np.asarray(found[key], dtype=np.float64) for key in keys]
-    n_candidates = len(found["params"])
-    for key, column in zip(keys, columns, strict=True):
+    columns, n_candidates = [], len(found["params"])
+    for key in keys:
+        columns.append(column := np.asarray(found[key], dtype=np.float64))
         if column.shape != (n_candidates,):
             raise ValueError(
                 f"search has {key} of shape {column.shape}, must have one score for "
@@ -458,10 +458,10 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
         refuse_missing(np.asarray(X), "X")
     # A frozen model, or a search within a search.
-    frozen = isinstance(estimator, FrozenEstimator)
-    if frozen or hasattr(estimator, "best_estimator_"):
-        inner = estimator.estimator if frozen else estimator.best_estimator_
-        return last_step(inner, X)
+    if isinstance(estimator, FrozenEstimator):
+        return last_step(estimator.estimator, X)
+    if hasattr(estimator, "best_estimator_"):
+        return last_step(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             try:
@@ -579,7 +579,7 @@ def stein_thinning(
             rows, S = in_scale(scale, rows, S)
         Y, trace = _precondition(rows, preconditioner)
         # The diagonal of the Stein kernel, plus twice its sum over the chosen rows.
-        objective = trace + np.einsum("ij,ij->i", S, S)
+        objective = trace + aligned_products(S, S)
         for step in range(n_points):
             check_finite(objective)
             chosen = indices[step] = int(np.argmin(objective))
@@ -678,9 +678,8 @@ class SteinThinning(BaseEstimator):
         _check_params(**params)
         if gradients is None:
             check_model(model)
-        rows: np.ndarray = check_rows(
-            X, estimator=self, dtype=np.float64, ensure_min_samples=2
-        )
+        options = {"dtype": np.float64, "ensure_min_samples": 2}
+        rows: np.ndarray = check_rows(X, estimator=self, **options)
         if gradients is None:
             gradients = gradients_at(rows, fit_model(model, rows, y)[1])
         self.support_ = stein_thinning(rows, gradients, **params)
@@ -730,10 +729,7 @@ def _stein_column(
 ) -> np.ndarray:
     """Return the Stein kernel between all rows and a chosen row, for Y = X Gamma."""
     gaps, pulls = X - X[chosen], Y - Y[chosen]
-    weight = 1 / (1 + np.einsum("ij,ij->i", gaps, pulls))
-    values = np.einsum("ij,ij->i", pulls, pulls)
-    values *= -3 * weight
-    values += trace + np.einsum("ij,ij->i", S - S[chosen], pulls)
-    values *= weight
-    values += S @ S[chosen]
-    return values * np.sqrt(weight)
+    weight = 1 / (1 + aligned_products(gaps, pulls))
+    values = aligned_products(pulls, pulls) * (-3 * weight)
+    values += trace + aligned_products(S - S[chosen], pulls)
+    return (values * weight + S @ S[chosen]) * np.sqrt(weight)

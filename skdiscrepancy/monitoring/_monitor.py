@@ -28,7 +28,7 @@ from skdiscrepancy._data.checks import (
     generator_of,
     refuse_changed,
     shown,
-    values_of,
+    value_of,
     warn_user,
 )
 from skdiscrepancy._data.frames import layout_of
@@ -827,7 +827,8 @@ class DriftMonitor(BaseEstimator):
             both.advance()
         # All at once, so that a fit that ends early leaves no monitor of two samples.
         self.encoder_, self.reference_, self.kernels_ = encoder, rows, collection
-        self._learnt_from = values_of(self, tuple(p for p in params if p not in FREE))
+        learnt = {p: value_of(getattr(self, p)) for p in params if p not in FREE}
+        self._learnt_from = learnt
         self._stream, self._scales, self.thresholds_ = stream, scales, thresholds
         return self.reset()
 
