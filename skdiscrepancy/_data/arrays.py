@@ -53,9 +53,9 @@ def kind_of_blocks(X: Any) -> str | None:
     if is_a(X, "dask.dataframe", "DataFrame", "Series"):
         return "a dask DataFrame"
     if isinstance(X, (list, tuple)):
-        shapes = (getattr(block, "shape", None) for block in X)
+        shapes = [getattr(block, "shape", None) for block in X]
         blocks = all(isinstance(s, tuple) and len(s) == 2 for s in shapes)
-        return "a list of blocks" if len(X) and blocks else None
+        return "a list of blocks" if shapes and blocks else None
     if isinstance(X, Iterator):
         return "an iterator"
     function = callable(X) and not hasattr(X, "shape") and not isinstance(X, type)
@@ -64,11 +64,9 @@ def kind_of_blocks(X: Any) -> str | None:
 
 def is_on_disk(X: Any) -> bool:
     """Return whether an array is a memory map, or a view of a memory map."""
-    while isinstance(X, np.ndarray):
-        if isinstance(X, np.memmap):
-            return True
+    while isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
         X = X.base
-    return False
+    return isinstance(X, np.memmap)
 
 
 def refuse_blocks(X: Any, name: str, why: str = "") -> None:
@@ -153,30 +151,21 @@ def as_block(rows: Any) -> Any:
     return rows.matrix if isinstance(rows, SparseRows) else rows
 
 
-def read_only(A: Any, B: Any) -> tuple[Any, Any]:
-    """Return the same blocks, but functions of the user cannot write into them."""
-    first = _read_only(A)
-    return first, first if B is A else _read_only(B)
-
-
-def _read_only(block: Any) -> Any:
-    """Return a view of an array, or of the values of a sparse matrix."""
-    if issparse(block):
-        parts = (_read_only(block.data), block.indices, block.indptr)
-        return csr_array(parts, shape=block.shape)
-    view = block.view()
-    view.flags.writeable = False
-    return view
+def read_only(A: Any, B: Any = None) -> Any:
+    """Return one or two blocks that functions of the user cannot write into."""
+    if issparse(A):
+        view: Any = csr_array((read_only(A.data), A.indices, A.indptr), shape=A.shape)
+    else:
+        view = A.view()
+        view.flags.writeable = False
+    return view if B is None else (view, view if B is A else read_only(B))
 
 
 def of_one_kind(*parts: Any) -> tuple[Any, ...]:
     """Return samples that are all sparse if one of them is, else as they are."""
     if not any(isinstance(part, SparseRows) for part in parts):
         return parts
-    return tuple(
-        part if isinstance(part, SparseRows) else SparseRows(csr_array(part))
-        for part in parts
-    )
+    return tuple(SparseRows(csr_array(as_block(part))) for part in parts)
 
 
 def inner_products(A: Any, B: Any) -> np.ndarray:
@@ -200,11 +189,10 @@ def is_numeric(values: np.ndarray) -> bool:
     """
     if values.dtype != object:
         return values.dtype.kind in "iufmM"
-    columns = values.reshape(len(values), -1).T
-    return all(
-        any(all(map(is_kind, column)) for is_kind in (is_number, is_date, is_span))
-        for column in columns
-    )
+    for column in values.reshape(len(values), -1).T:
+        if not any(all(map(kind, column)) for kind in (is_number, is_date, is_span)):
+            return False
+    return True
 
 
 def too_large(name: str) -> str:
@@ -298,10 +286,10 @@ def encode_labels(*parts: np.ndarray) -> np.ndarray:
             try:
                 inverse = np.array([known.setdefault(v, len(known)) for v in column])
             except TypeError as error:
-                raise TypeError(
-                    f"{error}; each argument must be a hashable label, like a string "
-                    "or number."
-                ) from error
+                must = (
+                    "each argument must be a hashable label, like a string or number."
+                )
+                raise TypeError(f"{error}; {must}") from error
         codes = codes * (inverse.max() + 1) + inverse
         codes = np.unique(codes, return_inverse=True)[1]
     return codes
@@ -477,9 +465,7 @@ def unique_names(X: Any, name: str) -> list[Any]:
 
 
 def _types_of(X: Any) -> list[Any]:
-    """Return the types of the columns of a table, or an empty list for other data."""
-    if not names_of(X):
-        return []
+    """Return the types of the columns of a table."""
     return list(X.schema.types if is_a(X, "pyarrow", "Table") else X.dtypes)
 
 
@@ -495,11 +481,11 @@ def _columns_of(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
 
 def _refuse_dates(X: Any, name: str) -> None:
     """Raise an error if a column of a table, or an array, has dates or durations."""
-    columns = [
-        (f"column {column!r} of type {kind}", kind, X[column])
-        for column, kind in zip(names_of(X), _types_of(X), strict=True)
-    ]
-    if hasattr(X, "dtype"):
+    columns: Any = []
+    if names := names_of(X):
+        pairs = zip(names, _types_of(X), strict=True)
+        columns = [(f"column {c!r} of type {kind}", kind, X[c]) for c, kind in pairs]
+    elif hasattr(X, "dtype"):
         typed = getattr(X.dtype, "kind", "") in ("m", "M")
         columns = [(f"the type {X.dtype}" if typed else "dates", X.dtype, X)]
     for what, kind, values in columns:
@@ -522,6 +508,7 @@ def _refuse_dates(X: Any, name: str) -> None:
 
 # Integers with at most this many distinct values count as labels.
 MAX_LABELS = 20
+AS_LABELS = "To use numbers as labels, set target_kernel='indicator'."
 
 
 def validate_with_target(
@@ -580,17 +567,13 @@ def refuse_different_labels(y: np.ndarray, name: str = "y") -> None:
 
 
 def refuse_numbers_among_labels(
-    y: np.ndarray,
-    name: str = "y",
-    remedy: str = "To use numbers as labels, set target_kernel='indicator'.",
+    y: np.ndarray, name: str = "y", remedy: str = AS_LABELS
 ) -> None:
     """Raise an error for columns of numbers beside columns of labels.
 
     If the numbers were labels, no two rows would be equal.
     """
-    if y.ndim == 1 or y.dtype != object:
-        return
-    for j, column in enumerate(y.T):
+    for j, column in enumerate(y.T if y.ndim > 1 and y.dtype == object else ()):
         if is_numeric(column) and not are_integers(column):
             raise ValueError(
                 f"Column {j} of {name} holds numbers and another one labels, must be "
@@ -670,15 +653,12 @@ def rows_with_weight(X: Any, weights: np.ndarray) -> Any:
     if np.all(weights > 0):
         return X
     some = np.flatnonzero(weights)
-    if issparse(X):
-        return X.tocsr()[some]
-    if hasattr(X, "iloc"):
-        return X.iloc[some]
     if isinstance(X, (list, tuple)):
         return [X[i] for i in some]
     if is_a(X, "pyarrow", "Table"):
         return X.take(some)
-    return X[some] if hasattr(X, "__getitem__") else np.asarray(X)[some]
+    rows = X.tocsr() if issparse(X) else getattr(X, "iloc", X)
+    return rows[some] if hasattr(rows, "__getitem__") else np.asarray(X)[some]
 
 
 def other_weights(weights: np.ndarray) -> np.ndarray:
