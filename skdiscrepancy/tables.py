@@ -36,10 +36,12 @@ from skdiscrepancy._data.frames import (
     CODED,
     WORDS,
     Column,
+    Layout,
     Summary,
     column_error,
     is_table,
     merge_summaries,
+    names_of,
     needs_encoding,
     read_columns,
     series_of,
@@ -252,11 +254,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         columns = read_columns(X, name, like)
         # The words are from scikit-learn.
         if not columns or not len(columns[0].values):
-            what = "sample" if columns else "feature"
-            raise ValueError(
-                f"{name} has 0 {what}(s) (shape={np.shape(X)}) while a minimum of 1 is "
-                "required."
-            )
+            what = f"0 {'sample' if columns else 'feature'}(s) (shape={np.shape(X)})"
+            raise ValueError(f"{name} has {what} while a minimum of 1 is required.")
         self._check(X, name, reset=reset)
         return columns
 
@@ -519,10 +518,8 @@ def _run(encoder: Any, method: str, X: Any) -> Any:
             return getattr(encoder, method)(X)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"encoder == {shown(encoder)}, must be able to {method} the columns of X: "
-            f"{error}"
-        ) from error
+        must = f"must be able to {method} the columns of X: {error}"
+        raise kind(f"encoder == {shown(encoder)}, {must}") from error
 
 
 def refuse_encoder_of_blocks(encoder: Any) -> None:
@@ -557,27 +554,42 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
         try:
             return getattr(import_module(kinds[0][0]), stack)(tables, **options)
         except Exception as error:
-            raise ValueError(
-                f"Y has columns that cannot be stacked below the columns of X: {error}"
-            ) from error
+            failed = "columns that cannot be stacked below the columns of X"
+            raise ValueError(f"Y has {failed}: {error}") from error
     parts = [table if issparse(table) else np.asarray(table) for table in tables]
     for part, title in zip(parts, titles, strict=True):
         if not part.ndim:
             found = shown(part.item())
             raise TypeError(f"{title} == {found}, must be an array or a table.")
         if part.shape[1:] != parts[0].shape[1:]:
-            raise ValueError(
-                f"{title} has the shape {part.shape}, must have as many features as "
-                f"{titles[0]}, which has the shape {parts[0].shape}."
-            )
+            must = f"as many features as {titles[0]}, of shape {parts[0].shape}."
+            raise ValueError(f"{title} has the shape {part.shape}, must have {must}")
     if issparse(parts[0]):
         return vstack(parts, format="csr")
     try:
         return np.concatenate(parts)
     except TypeError:
-        dtypes = ", ".join(str(part.dtype) for part in parts)
-        message = f"The samples have values of the types {dtypes}, {one_type}"
-        raise TypeError(message) from None
+        types = f"values of the types {', '.join(str(part.dtype) for part in parts)}"
+        raise TypeError(f"The samples have {types}, {one_type}") from None
+
+
+def layout_of(encoder: Any, X: Any) -> Any:
+    """Return where the columns of a table stand after encoding, for kernels.
+
+    The columns of other transformers than a TableEncoder are the columns that come out.
+    """
+    if isinstance(X, LazyRows):
+        X = X.header
+    if encoder is None:
+        return X
+    if hasattr(encoder, "output_slices_"):
+        blocks = [list(range(s.start, s.stop)) for s in encoder.output_slices_]
+        return Layout(names_of(X), blocks, X)
+    try:
+        names = list(encoder.get_feature_names_out())
+    except (AttributeError, NotImplementedError, ValueError):
+        return None
+    return Layout(names, [[j] for j in range(len(names))])
 
 
 class MissingLabel(Enum):

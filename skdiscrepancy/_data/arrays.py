@@ -15,13 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from narwhals.stable.v2.dependencies import is_into_dataframe
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_X_y, validate_data
@@ -195,12 +193,10 @@ def is_numeric(values: np.ndarray) -> bool:
     return True
 
 
-def too_large(name: str) -> str:
-    """Return the error message for numbers that overflow a float."""
-    return (
-        f"{name} holds a number that is too large for floating point, must hold "
-        "numbers below 1e308. Rescale the data."
-    )
+def too_large(name: str) -> ValueError:
+    """Return the error for numbers that overflow a float."""
+    what = "a number that is too large for floating point, must hold numbers below"
+    return ValueError(f"{name} holds {what} 1e308. Rescale the data.")
 
 
 def is_number(value: Any) -> bool:
@@ -227,9 +223,8 @@ def as_array(labels: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(labels)
     except ValueError:
-        raise ValueError(
-            f"{name} has rows of different lengths, must have one length for all."
-        ) from None
+        lengths = "rows of different lengths, must have one length for all."
+        raise ValueError(f"{name} has {lengths}") from None
     if array.dtype.kind in "US" and not hasattr(labels, "dtype"):
         # If a list has numbers and strings, numpy would turn the numbers into strings.
         array = np.asarray(labels, dtype=object)
@@ -242,10 +237,8 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
     if labels.ndim == 1:
         labels = labels[:, np.newaxis]
     if labels.ndim != 2 or labels.size == 0:
-        raise ValueError(
-            f"{name} has shape {labels.shape}, must have at least one row and one or "
-            "two dimensions."
-        )
+        must = "must have at least one row and one or two dimensions."
+        raise ValueError(f"{name} has shape {labels.shape}, {must}")
     refuse_missing(labels, name)
     return labels
 
@@ -286,9 +279,7 @@ def encode_labels(*parts: np.ndarray) -> np.ndarray:
             try:
                 inverse = np.array([known.setdefault(v, len(known)) for v in column])
             except TypeError as error:
-                must = (
-                    "each argument must be a hashable label, like a string or number."
-                )
+                must = "each label must be hashable, like a string or number."
                 raise TypeError(f"{error}; {must}") from error
         codes = codes * (inverse.max() + 1) + inverse
         codes = np.unique(codes, return_inverse=True)[1]
@@ -316,7 +307,7 @@ _HOW_TO_ENCODE = (
 
 
 def check_rows(
-    X: ArrayLike, name: str = "X", *, estimator: Any = None, **options: Any
+    X: Any, name: str = "X", *, estimator: Any = None, **options: Any
 ) -> np.ndarray:
     """Return a sample as a float64 array, or as float32 if it is float32 already.
 
@@ -340,9 +331,14 @@ def check_rows(
     """
     options = {"dtype": FLOATS, **options}
     with readable(X, name, options["dtype"]):
-        if estimator is None:
-            return as_rows(check_array(X, input_name=name, **options))
-        return as_rows(validate_data(estimator, X, **options))
+        if estimator is not None:
+            found = validate_data(estimator, X, **options)
+        elif "y" in options:
+            found = check_X_y(X, **options)
+        else:
+            found = check_array(X, input_name=name, **options)
+    rows: Any = (as_rows(found[0]), found[1]) if "y" in options else as_rows(found)
+    return rows
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
@@ -391,7 +387,7 @@ def _explain(error: Exception, X: Any, name: str, dtype: Any) -> None:
     """Raise a clearer error than scikit-learn and numpy, if there is one."""
     text, names = str(error), names_of(X)
     if isinstance(error, OverflowError):
-        raise ValueError(too_large(name)) from None
+        raise too_large(name) from None
     if dtype is None and names and isinstance(error, TypeError):
         for _, values in _columns_of(X):
             refuse_missing(values, name)
@@ -448,9 +444,8 @@ def _explain(error: Exception, X: Any, name: str, dtype: Any) -> None:
 def names_of(X: Any) -> list[Any]:
     """Return the column names of a table, or an empty list for other data."""
     # Arrays are the usual case.
-    if isinstance(X, np.ndarray) or not (
-        is_into_dataframe(X) or is_a(X, "dask.dataframe", "DataFrame")
-    ):
+    array = isinstance(X, np.ndarray)
+    if array or not (is_into_dataframe(X) or is_a(X, "dask.dataframe", "DataFrame")):
         return []
     # In arrow tables, `columns` holds the data instead of the names.
     return list(X.column_names if is_a(X, "pyarrow", "Table") else X.columns)
@@ -495,10 +490,8 @@ def _refuse_dates(X: Any, name: str) -> None:
             if not any(is_date(item) or is_span(item) for item in items):
                 continue
         if has_missing(np.asarray(values)):
-            raise ValueError(
-                f"Input {name} contains NaN, NaT or None, which are missing values, "
-                f"beside dates or durations. {_HOW_TO_ENCODE}."
-            )
+            found = f"Input {name} contains NaN, NaT or None, which are missing values"
+            raise ValueError(f"{found}, beside dates or durations. {_HOW_TO_ENCODE}.")
         raise ValueError(
             f"{name} has {what}, must have numbers. {_HOW_TO_ENCODE}, or convert dates "
             "and durations to numbers first, for example to seconds since the first "
@@ -511,9 +504,7 @@ MAX_LABELS = 20
 AS_LABELS = "To use numbers as labels, set target_kernel='indicator'."
 
 
-def validate_with_target(
-    estimator: Any, X: Any, y: Any, **options: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def validate_with_target(estimator: Any, X: Any, y: Any, **options: Any) -> Any:
     """Validate X and y like scikit-learn, but keep the type of labels.
 
     If `estimator` is None, feature names are neither checked nor stored.
@@ -524,10 +515,7 @@ def validate_with_target(
         # Afterwards, scikit-learn turns nullable integers and booleans into floats.
         y = as_array(y, "y")
         refuse_missing(y, "y")
-    with readable(X, "X", options.get("dtype")):
-        check = check_X_y if estimator is None else partial(validate_data, estimator)
-        X, y = check(X, y, multi_output=True, **options)
-    return as_rows(X), y
+    return check_rows(X, estimator=estimator, y=y, multi_output=True, **options)
 
 
 def tag_target(tags: Any) -> Any:
@@ -575,10 +563,8 @@ def refuse_numbers_among_labels(
     """
     for j, column in enumerate(y.T if y.ndim > 1 and y.dtype == object else ()):
         if is_numeric(column) and not are_integers(column):
-            raise ValueError(
-                f"Column {j} of {name} holds numbers and another one labels, must be "
-                f"of one kind. {remedy}"
-            )
+            what = "holds numbers and another one labels, must be of one kind."
+            raise ValueError(f"Column {j} of {name} {what} {remedy}")
 
 
 def are_integers(y: np.ndarray) -> bool:
@@ -586,10 +572,7 @@ def are_integers(y: np.ndarray) -> bool:
     if y.dtype != object:
         return y.dtype.kind in "iu"
     # Python counts numpy durations as integers.
-    return all(
-        isinstance(value, Integral) and not isinstance(value, np.timedelta64)
-        for value in y.ravel()
-    )
+    return all(isinstance(v, Integral) and not is_span(v) for v in y.ravel())
 
 
 def check_weights(
@@ -619,20 +602,19 @@ def check_weights(
         if name in str(error) and "has text" not in str(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"{name} == {shown(sample_weight)}, must be an array of {n} numbers >= 0."
-        ) from error
+        must = f"must be an array of {n} numbers >= 0."
+        raise kind(f"{name} == {shown(sample_weight)}, {must}") from error
     if weights.shape != (n,):
         raise ValueError(f"{name} has shape {weights.shape}, must have {(n,)}.")
     largest = weights.max()
     # The sum of very large weights overflows.
     weights = weights / largest if largest > 0 else weights
-    if np.any(weights < 0) or np.count_nonzero(weights) < least:
+    below, above = np.count_nonzero(weights < 0), np.count_nonzero(weights > 0)
+    if below or above < least:
+        zero = "" if below or above else " All weights are zero."
         raise ValueError(
-            f"{name} has {np.count_nonzero(weights < 0)} negative and "
-            f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
-            f"at least {least}, respectively."
-            f"{'' if np.any(weights) else ' All weights are zero.'}"
+            f"{name} has {below} negative and {above} positive weights, must have none "
+            f"and at least {least}, respectively.{zero}"
         )
     return weights / weights.sum()
 

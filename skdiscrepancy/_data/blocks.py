@@ -68,10 +68,8 @@ def read_block(
     # Values are checked by `refuse_not_finite` and `view_of`.
     rows = check_rows(block, name, ensure_all_finite=False, ensure_min_samples=0)
     if n_features is not None and rows.shape[1] != n_features:
-        raise ValueError(
-            f"A block of {name} has {rows.shape[1]} columns, must have {n_features} as "
-            "the first block."
-        )
+        must = f"must have {n_features} as the first block."
+        raise ValueError(f"A block of {name} has {rows.shape[1]} columns, {must}")
     return rows if dtype is None else rows.astype(dtype, copy=False)
 
 
@@ -112,9 +110,7 @@ def fingerprint(rows: np.ndarray, labels: list[Any]) -> dict[str, float]:
     return {name: terms[np.array(names) == name].sum() for name in dict.fromkeys(names)}
 
 
-def view_of(
-    rows: np.ndarray, view: tuple[Any, ...], start: int, seen: dict[str, float]
-) -> np.ndarray:
+def view_of(rows: np.ndarray, view: Any, start: int, seen: Any) -> np.ndarray:
     """Return the chosen columns of a block, in their scale.
 
     A block with another fingerprint than an earlier pass has seen is refused.
@@ -135,17 +131,13 @@ def view_of(
     return rows if scale is None else rows / scale
 
 
-def on_partition(
-    function: Function, read: Any, view: tuple[Any, ...], partition: Any, extra: Any
-) -> Any:
+def on_partition(function: Any, read: Any, view: Any, part: Any, extra: Any) -> Any:
     """Apply a function to a partition that has not changed."""
     (start, size, seen), extra = extra
-    rows = read(partition)
+    rows = read(part)
     if len(rows) != size:
-        raise ValueError(
-            f"The partition of {view[0][0][0]} that begins with row {start} has "
-            f"{len(rows)} rows, must have {size} as before."
-        )
+        where = f"The partition of {view[0][0][0]} that begins with row {start}"
+        raise ValueError(f"{where} has {len(rows)} rows, must have {size} as before.")
     return function(view_of(rows, view, start, seen), extra)
 
 
@@ -316,10 +308,8 @@ def merge_surveys(name: str, a: Survey, b: Survey) -> Survey:
     """Return what the first pass finds in neighbouring blocks."""
     names, columns = names_of(b.header), names_of(a.header)
     if names != columns:
-        raise ValueError(
-            f"A block of {name} has the columns {shown(names)}, must have "
-            f"{shown(columns)} as the first block."
-        )
+        must = f"must have {shown(columns)} as the first block."
+        raise ValueError(f"A block of {name} has the columns {shown(names)}, {must}")
     dtype, summaries = np.result_type(a.dtype, b.dtype), a.summaries
     if summaries is not None:
         summaries = merge_summaries(summaries, b.summaries)
@@ -533,10 +523,9 @@ class LazyRows:
         """Check the shape and all values, and keep some rows."""
         n, d = self.shape
         if n < least:
-            raise ValueError(
-                f"Found array with {n} sample(s) (shape={self.shape}) while a minimum "
-                f"of {least} is required for {self.name}."
-            )
+            found = f"Found array with {n} sample(s) (shape={self.shape})"
+            must = f"while a minimum of {least} is required for {self.name}."
+            raise ValueError(f"{found} {must}")
         if not d:
             raise ValueError(f"{self.name} has no columns, must have at least one.")
         self.progress = progress
@@ -578,9 +567,7 @@ class StreamRows(LazyRows):
         Whether a block may be a single column.
     """
 
-    def __init__(
-        self, make: Callable[[], Iterable[Any]], name: str, *, columns: bool = False
-    ):
+    def __init__(self, make: Callable[[], Any], name: str, *, columns: bool = False):
         self.make, self.name, self._may_be_columns = make, name, columns
         found = self._survey()
         self.kinds, self.summaries = found.kinds, found.summaries
@@ -599,10 +586,9 @@ class StreamRows(LazyRows):
         try:
             blocks = iter(blocks)
         except TypeError:
-            raise TypeError(
-                f"The function {self.name} returned {shown(blocks)}, must return an "
-                "iterable of blocks of rows."
-            ) from None
+            found = f"The function {self.name} returned {shown(blocks)}"
+            must = "must return an iterable of blocks of rows."
+            raise TypeError(f"{found}, {must}") from None
         for block in blocks:
             if is_a(block, "pyarrow", "RecordBatch"):
                 block = sys.modules["pyarrow"].Table.from_batches([block])
@@ -700,10 +686,8 @@ class DaskRows(LazyRows):
 
     def _survey(self, like: Any = None) -> Survey:
         """Return what a pass over all blocks finds."""
-        work, merge = (
-            partial(survey, self.name, like),
-            partial(merge_surveys, self.name),
-        )
+        work = partial(survey, self.name, like)
+        merge = partial(merge_surveys, self.name)
         return compute_in_order(work, self.parts, count(), merge, chained=True)
 
     def _reduce(self, function: Any, merge: Any, extras: Any, *how: Any) -> Any:
@@ -749,9 +733,8 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
     if kind == "an iterator":
         refuse_blocks(X, name)
     if is_a(X, "dask.dataframe", "Series"):
-        raise ValueError(
-            f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
-        )
+        must = f"must be a DataFrame. Pass {name}.to_frame()."
+        raise ValueError(f"{name} is a dask Series, {must}")
     if kind in ("a dask array", "a dask DataFrame"):
         return DaskRows(X, name, paired=columns)
     if kind is None:
@@ -845,10 +828,8 @@ class LazyCodes:
     def __init__(self, rows: LazyRows):
         found = distinct_rows(rows, MOST_LABELS)
         if found is None:
-            raise ValueError(
-                f"{rows.name} has more than {MOST_LABELS} different labels, must have "
-                "fewer if it is read by blocks."
-            )
+            many = f"has more than {MOST_LABELS} different labels"
+            raise ValueError(f"{rows.name} {many}, must have fewer in blocks.")
         self.labels, self.label_counts = found
         self.n_labels = len(self.labels)
 

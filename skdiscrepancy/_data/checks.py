@@ -92,17 +92,13 @@ def check_number(
         except OverflowError:
             number = np.nan
         if integer and value > MOST.get(name, LARGEST):
-            limit = "below 2**63"
-            if name in MOST:
-                limit = f"at most {MOST[name]}, because each one takes time and memory"
-            more = f" It must be {limit}."
+            limit = f"at most {MOST.get(name)}, because each one takes time and memory"
+            more = f" It must be {limit if name in MOST else 'below 2**63'}."
         elif np.isfinite(number) or (value == np.inf and not finite):
             return int(value) if isinstance(value, Integral) else number
     kind = "an integer" if integer else "a finite number" if finite else "a number"
-    if most is None:
-        allowed = f"{kind} {'>' if strict else '>='} {least}"
-    else:
-        allowed = f"{kind} from {least} to {most}"
+    above = f"{'>' if strict else '>='} {least}"
+    allowed = f"{kind} {above if most is None else f'from {least} to {most}'}"
     if keyword is not None:
         allowed = f"{keyword!r} or {allowed}"
     raise error(f"{name} == {shown(value)}, must be {allowed}{context}.{more}")
@@ -255,10 +251,9 @@ def refuse_changed(estimator: Any) -> None:
     """Refuse parameters that have changed since `fit`, and that `fit` learns from."""
     for name, known in estimator._learnt_from.items():
         if value_of(getattr(estimator, name)) != known:
-            raise ValueError(
-                f"{name} == {shown(getattr(estimator, name))} has changed since `fit`. "
-                "Call `fit` again."
-            )
+            value = shown(getattr(estimator, name))
+            again = "has changed since `fit`. Call `fit` again."
+            raise ValueError(f"{name} == {value} {again}")
 
 
 def warn_user(message: str) -> None:
@@ -299,8 +294,7 @@ def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
     if isinstance(random_state, np.random.RandomState):
         return random_state
     if isinstance(random_state, np.random.Generator):
-        seed = int(random_state.integers(LARGEST_SEED, endpoint=True))
-        return np.random.RandomState(seed)
+        random_state = int(random_state.integers(LARGEST_SEED, endpoint=True))
     return np.random.RandomState(random_state)
 
 
@@ -342,10 +336,7 @@ def nearest_keyword(keyword: str, allowed: Iterable[str]) -> str | None:
 
 
 def refuse_unknown_keywords(
-    given: Iterable[str],
-    allowed: Iterable[str],
-    called: str,
-    parameters: Iterable[str] = (),
+    given: Iterable[str], allowed: Iterable[str], called: str, parameters: Any = ()
 ) -> None:
     """Raise a TypeError for keywords that a function does not have.
 
@@ -360,10 +351,8 @@ def refuse_unknown_keywords(
     parameters : iterable of str, default=()
         Parameters of the estimator, if the function is a method of an estimator.
     """
-    allowed, parameters = list(allowed), list(parameters)
-    for keyword in given:
-        if keyword in allowed:
-            continue
+    allowed = list(allowed)
+    for keyword in (keyword for keyword in given if keyword not in allowed):
         message = f"{called}() got an unexpected keyword argument {keyword!r}."
         if keyword in WEIGHTS and "test" in called:
             raise TypeError(

@@ -264,9 +264,8 @@ def _named(metric: Any) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"metric == {shown(metric)}, must give a number for each two rows: {error}"
-        ) from error
+        must = f"must give a number for each two rows: {error}"
+        raise type(error)(f"metric == {shown(metric)}, {must}") from error
 
 
 def _checked(values: np.ndarray, metric: Any) -> np.ndarray:
@@ -275,10 +274,8 @@ def _checked(values: np.ndarray, metric: Any) -> np.ndarray:
     least, most = float(values.min(initial=0)), float(values.max(initial=0))
     if not (np.isfinite(most) and least >= -ROUNDING * max(1.0, most)):
         name, bad = getattr(metric, "__name__", metric), most if least == 0 else least
-        raise ValueError(
-            f"metric == {name!r} gives a distance of {bad:g} for some rows, must give "
-            "finite numbers >= 0."
-        )
+        found = f"gives a distance of {bad:g} for some rows"
+        raise ValueError(f"metric == {name!r} {found}, must give finite numbers >= 0.")
     return np.maximum(values, 0, out=values)
 
 
@@ -450,15 +447,13 @@ class Rows:
         """Return the rows of a slice or an index array."""
         if self.sparse:
             return self.parts[0].matrix[index]
-        part = 0
-        if isinstance(index, slice) and len(self.parts) > 1:
-            part = int(np.searchsorted(self.starts, index.start, "right")) - 1
-            start, end = self.starts[part : part + 2]
-            inside = index.stop <= end
-            own = slice(index.start - start, index.stop - start)
-            index = own if inside else np.arange(index.start, index.stop)
-        if isinstance(index, slice) or len(self.parts) == 1:
-            block = self.parts[part][index]
+        if len(self.parts) == 1:
+            block = self.parts[0][index]
+        elif isinstance(index, slice):
+            ends = np.clip([[index.start], [index.stop]] - self.starts[:-1], 0, None)
+            found = [Z[i:j] for Z, i, j in zip(self.parts, *ends, strict=True)]
+            found = [Z for Z in found if len(Z)] or found[:1]
+            block = found[0] if len(found) == 1 else np.concatenate(found)
         else:
             block = np.empty((len(index), self.n_features), dtype=self.dtype)
             for start, rows in zip(self.starts, self.parts, strict=False):

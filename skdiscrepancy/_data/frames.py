@@ -37,6 +37,7 @@ STEPS = {u: 1000**i for i, u in enumerate(("s", "ms", "us", "ns", "ps", "fs", "a
 SECONDS = {"Y": 31_556_952.0, "M": 2_629_746.0, "W": 604_800.0, "D": 86_400.0}
 SECONDS |= {"h": 3_600.0, "m": 60.0}
 # Types of columns that are never numbers, and types that numpy has, too.
+ZONES = "dates with a time zone beside dates without one"
 LABELS = (nw.String, nw.Boolean, nw.Categorical, nw.Enum)
 VALUES = (nw.Boolean, nw.Date, nw.Datetime, nw.Duration)
 
@@ -137,10 +138,8 @@ def in_order(table: Any, first: Any, name: str, name_of_first: str) -> Any:
         return table
     names, own = names_of(first), names_of(table)
     if len(own) != len(names) or set(own) != set(names):
-        raise ValueError(
-            f"{name} has the columns {own}, must have the columns of {name_of_first}, "
-            f"{names}."
-        )
+        must = f"must have the columns of {name_of_first}, {names}."
+        raise ValueError(f"{name} has the columns {own}, {must}")
     return table if own == names else take_columns(table, names)
 
 
@@ -159,9 +158,7 @@ def needs_encoding(X: Any) -> bool:
     return not all(map(_are_known_numbers, series_of(X)))
 
 
-def read_columns(
-    X: Any, name: str = "X", like: Sequence[Column | None] | None = None
-) -> list[Column]:
+def read_columns(X: Any, name: str = "X", like: Any = None) -> list[Column]:
     """Read the columns of a table of any types.
 
     Parameters
@@ -186,10 +183,8 @@ def read_columns(
     names = list(range(len(columns))) if names is None else names
     # An estimator refuses another number of columns, with the words of scikit-learn.
     others = like if like and len(like) == len(names) else [None] * len(names)
-    return [
-        _ColumnReader(label, name, other).read(column)
-        for label, column, other in zip(names, columns, others, strict=True)
-    ]
+    found = zip(names, columns, others, strict=True)
+    return [_ColumnReader(label, name, other).read(c) for label, c, other in found]
 
 
 def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
@@ -217,14 +212,11 @@ def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
         return values.astype(np.float64, copy=False)
     table = values.reshape(len(values), -1)
     if any(len(set(map(_has_zone, column))) > 1 for column in table.T):
-        raise ValueError(
-            f"{name} holds dates with a time zone beside dates without one, must hold "
-            "dates of one kind."
-        )
+        raise ValueError(f"{name} holds {ZONES}, must hold dates of one kind.")
     try:
         columns = read_columns(table, name)
     except ValueError:
-        raise ValueError(too_large(name)) from None
+        raise too_large(name) from None
     numbers = np.column_stack([column.values for column in columns])
     # Durations are counted from the shortest, dates have an origin already.
     spans = [column.kind == "duration" for column in columns]
@@ -298,7 +290,7 @@ class _ColumnReader:
         """Whether values of any type are categories."""
         return self.like is not None and self.like.kind in ("category", "ordered")
 
-    def error(self, what: str, allowed: str) -> ValueError:
+    def error(self, what: Any, allowed: str) -> ValueError:
         """Return the error for what the column has, but must not have."""
         return column_error(self.table, what, self.label, f"{allowed}.")
 
@@ -404,10 +396,8 @@ class _ColumnReader:
 
     def _complex(self, value: Any) -> ValueError:
         """Return the error for complex numbers, in the words of scikit-learn."""
-        return ValueError(
-            f"Complex data not supported: {self.table} has {value} in column "
-            f"{self.label!r}, must have real values."
-        )
+        error = self.error(value, "real values")
+        return ValueError(f"Complex data not supported: {error}")
 
     def _finite(self, values: Any) -> np.ndarray:
         """Return numbers as floats, and refuse infinity."""
@@ -440,8 +430,7 @@ class _ColumnReader:
     def _date_groups(self, known: list[Any]) -> list[Any]:
         """Convert dates to an array for each unit, with the positions of the dates."""
         if len(set(map(_has_zone, known))) > 1:
-            zones = "dates with a time zone beside dates without one"
-            raise self.error(zones, "dates of one kind")
+            raise self.error(ZONES, "dates of one kind")
         units: dict[np.dtype, Any] = {}
         try:
             for i, value in enumerate(map(_as_datetime64, known)):
@@ -669,16 +658,12 @@ def check_column_encoder(
     if isinstance(encoder, str) and encoder == "auto":
         return
     if encoder is not None:
-        raise ValueError(
-            f"encoder == {shown(encoder)}, must be 'auto' or None, because every "
-            "column has its own kernel."
-        )
+        must = "must be 'auto' or None, because every column has its own kernel."
+        raise ValueError(f"encoder == {shown(encoder)}, {must}")
     if found := find_column(X, name, kinds):
-        allowed = (
-            f"{' or '.join(WORDS[kind] for kind in kinds)} without missing values for "
-            "encoder == None. Set encoder='auto' to read the column as it is."
-        )
-        raise column_error(name, *found, allowed)
+        known = f"{' or '.join(map(WORDS.__getitem__, kinds))} without missing values"
+        remedy = "Set encoder='auto' to read the column as it is."
+        raise column_error(name, *found, f"{known} for encoder == None. {remedy}")
 
 
 @dataclass(frozen=True)
@@ -727,20 +712,3 @@ class Layout:
             # polars has no tables with a column twice.
             table = take_columns(self.table, list(dict.fromkeys(names)))
         return Layout(names, blocks, table)
-
-
-def layout_of(encoder: Any, X: Any) -> Any:
-    """Return where the columns of a table stand after encoding, for kernels.
-
-    The columns of other transformers than a TableEncoder are the columns that come out.
-    """
-    if encoder is None:
-        return X
-    if hasattr(encoder, "output_slices_"):
-        blocks = [list(range(s.start, s.stop)) for s in encoder.output_slices_]
-        return Layout(names_of(X), blocks, X)
-    try:
-        names = list(encoder.get_feature_names_out())
-    except (AttributeError, NotImplementedError, ValueError):
-        return None
-    return Layout(names, [[j] for j in range(len(names))])

@@ -117,10 +117,9 @@ def widths(X: np.ndarray) -> np.ndarray:
 def check_densities(values: Any, n: int) -> None:
     """Raise an error unless there is one log-density for each of n rows."""
     if tuple(values.shape) != (n,):
-        raise ValueError(
-            f"model gives log-densities of shape {tuple(values.shape)}, must give "
-            f"{(n,)}, one number for each of {n} rows."
-        )
+        must = f"must give {(n,)}, one number for each of {n} rows."
+        shape = tuple(values.shape)
+        raise ValueError(f"model gives log-densities of shape {shape}, {must}")
 
 
 def difference_gradients(log_density: ScoreFunction, X: np.ndarray) -> np.ndarray:
@@ -149,10 +148,8 @@ def automatic_gradients(backend: str, log_density: Any, X: np.ndarray) -> np.nda
     try:
         library = __import__(backend)
     except ImportError as error:
-        raise ImportError(
-            f"backend == {backend!r} needs the package {backend}, which is not "
-            "installed."
-        ) from error
+        missing = f"needs the package {backend}, which is not installed."
+        raise ImportError(f"backend == {backend!r} {missing}") from error
 
     def total(x: Any) -> Any:
         values = log_density(x)
@@ -220,10 +217,8 @@ def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
         return gradients @ step.components_
     # Only newer releases of scikit-learn have this parameter in MaxAbsScaler.
     if getattr(step, "clip", False):
-        raise ValueError(
-            f"model has the step {step!r}, must have clip=False, because clipped data "
-            "have no density."
-        )
+        must = "must have clip=False, because clipped data have no density."
+        raise ValueError(f"model has the step {step!r}, {must}")
     if step.scale_ is None:
         return gradients
     # MinMaxScaler multiplies by its scale, and the others divide.
@@ -429,15 +424,15 @@ def score_function_of(model: Any) -> ScoreFunction:
     (0.024, 0.024)
     """
     _refuse(model)
-    if callable(model) and not isinstance(model, type):
+    instance = not isinstance(model, type)
+    if callable(model) and instance:
         if takes_nothing(model):
             raise TypeError(
                 f"model == {model!r}, must take the rows X and return the gradients of "
                 "the log-density at these rows, but it takes no arguments."
             )
         return model
-    has_values = hasattr(model, "score_samples") or hasattr(model, "logpdf")
-    if has_values and not isinstance(model, type):
+    if instance and (hasattr(model, "score_samples") or hasattr(model, "logpdf")):
         raise TypeError(
             f"model == {model!r} is of a class whose gradient is not known. If its "
             "`score_samples` or `logpdf` returns log-densities, score_function(model, "
@@ -633,16 +628,15 @@ def mixture_gradients(
     log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray, X: np.ndarray
 ) -> np.ndarray:
     """Return the gradients of a mixture whose log-weights include determinants."""
-    logs = np.empty((len(X), len(means)))
+    logs, gradients = np.empty((len(X), len(means))), np.zeros(X.shape)
+    parts = list(enumerate(zip(means, factors, strict=True)))
     # Expanded squares would lose digits far from the origin, so we subtract first.
-    for k, (mean, factor) in enumerate(zip(means, factors, strict=True)):
+    for k, (mean, factor) in parts:
         whitened = _scaled(X - mean, factor)
         logs[:, k] = log_weights[k] - np.square(whitened).sum(axis=1) / 2
     shares = softmax(logs, axis=1)
-    gradients = np.zeros(X.shape)
-    for k, (mean, factor) in enumerate(zip(means, factors, strict=True)):
-        pull = _scaled(_scaled(X - mean, factor), factor.T)
-        gradients -= shares[:, [k]] * pull
+    for k, (mean, factor) in parts:
+        gradients -= shares[:, [k]] * _scaled(_scaled(X - mean, factor), factor.T)
     return gradients
 
 
@@ -667,10 +661,8 @@ def points_gradients(
         block = rows[start : start + step]
         distance = block_distances(block, points, 2).read(squared=not exponential)
         if exponential and not np.all(distance):
-            raise ValueError(
-                "The exponential kernel density has no gradient at its training "
-                "points, so X must not contain any of them."
-            )
+            no = "The exponential kernel density has no gradient at its training points"
+            raise ValueError(f"{no}, so X must not contain any of them.")
         logs = -distance if exponential else -distance / 2
         shares = softmax(logs + log_weights, axis=1)
         if exponential:
@@ -695,10 +687,8 @@ def mixture_score(model: Any) -> ModelScore:
         axes = zip(model.rotations_, model.scalings_, strict=True)
         factors = np.array([rotation / np.sqrt(scaling) for rotation, scaling in axes])
         if factors.shape[1] != factors.shape[2]:
-            raise ValueError(
-                f"model == {model!r} has a singular covariance, and no density; set "
-                "reg_param."
-            )
+            singular = "has a singular covariance, and no density; set reg_param."
+            raise ValueError(f"model == {model!r} {singular}")
     else:
         weights, means = model.weights_, model.means_
         factors = model.precisions_cholesky_
@@ -708,11 +698,10 @@ def mixture_score(model: Any) -> ModelScore:
             factors = np.repeat(factors[:, np.newaxis], means.shape[1], axis=1)
     bayesian = isinstance(model, BayesianGaussianMixture)
     logs = _expected_log_weights(model) if bayesian else log_weights_of(weights)
-    if factors.ndim == 3:
-        logs = logs + np.linalg.slogdet(factors)[1]
-    else:
-        logs = logs + np.log(np.abs(factors)).sum(axis=1)
-    return ModelScore(partial(mixture_gradients, logs, means, factors), means.shape[1])
+    full = factors.ndim == 3
+    sizes = np.linalg.slogdet(factors)[1] if full else np.log(np.abs(factors)).sum(1)
+    gradients_at = partial(mixture_gradients, logs + sizes, means, factors)
+    return ModelScore(gradients_at, means.shape[1])
 
 
 def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
@@ -753,10 +742,8 @@ def kernel_density_score(model: Any) -> ModelScore:
     check_is_fitted(model)
     check_kernel_density(model)
     if model.metric != "euclidean":
-        raise ValueError(
-            f"model == {model!r} has the metric {model.metric!r}, must have "
-            "'euclidean'."
-        )
+        metric = f"the metric {model.metric!r}, must have 'euclidean'."
+        raise ValueError(f"model == {model!r} has {metric}")
     weights, points = model.tree_.sample_weight, np.asarray(model.tree_.data)
     log_weights = 0.0 if weights is None else log_weights_of(np.asarray(weights))
     kernel = points, log_weights, 1 / model.bandwidth_, model.kernel == "exponential"
@@ -791,7 +778,7 @@ STANDARD: dict[str, Callable[..., np.ndarray]] = {
 
 
 def univariate_gradients(
-    name: str, shapes: tuple[float, ...], loc: float, scale: float, X: np.ndarray
+    name: str, shapes: Any, loc: float, scale: float, X: np.ndarray
 ) -> np.ndarray:
     """Return the gradients of a frozen distribution of one variable."""
     return STANDARD[name]((X - loc) / scale, *shapes) / scale
@@ -802,10 +789,9 @@ def check_support(model: Any) -> None:
     low, high = model.support()
     name = model.dist.name if hasattr(model, "dist") else type(model).__name__
     if np.ndim(low) or np.ndim(high):
-        raise ValueError(
-            f"model is the distribution {name!r} with arrays of parameters, "
-            "must have numbers as parameters, because it is the density of one column."
-        )
+        must = "must have numbers, because it is the density of one column."
+        what = f"the distribution {name!r} with arrays of parameters"
+        raise ValueError(f"model is {what}, {must}")
     if np.isfinite(low) or np.isfinite(high):
         raise ValueError(
             f"model is the distribution {name!r} on [{low}, {high}], must "
@@ -825,17 +811,16 @@ def univariate_score(model: Any) -> ModelScore:
     check_support(model)
     name = model.dist.name
     if name not in STANDARD:
-        raise ValueError(
-            f"model is the distribution {name!r}, must be one of {sorted(STANDARD)}. "
-            "Other distributions work with finite_differences=True."
-        )
+        others = "Other distributions work with finite_differences=True."
+        must = f"must be one of {sorted(STANDARD)}. {others}"
+        raise ValueError(f"model is the distribution {name!r}, {must}")
     # scipy accepts shape parameters by position and by name.
-    shape_names = [s.strip() for s in (model.dist.shapes or "").split(",") if s.strip()]
-    names = [*shape_names, "loc", "scale"]
-    given = {**dict(zip(names, model.args, strict=False)), **model.kwds}
-    shapes = tuple(float(given[shape]) for shape in shape_names)
-    loc, scale = float(given.get("loc", 0.0)), float(given.get("scale", 1.0))
-    return ModelScore(partial(univariate_gradients, name, shapes, loc, scale), 1)
+    shapes = (model.dist.shapes or "").replace(",", " ").split()
+    defaults = {"loc": 0.0, "scale": 1.0}
+    given = dict(zip([*shapes, *defaults], model.args, strict=False))
+    values = {name: float(v) for name, v in {**defaults, **given, **model.kwds}.items()}
+    loc, scale, own = values["loc"], values["scale"], [values[s] for s in shapes]
+    return ModelScore(partial(univariate_gradients, name, own, loc, scale), 1)
 
 
 def copyable(model: Any) -> Any:
@@ -844,7 +829,7 @@ def copyable(model: Any) -> Any:
     A copy of scipy.stats.Normal, as `clone` makes it, is a standard normal distribution
     in scipy 1.15 to 1.17, whatever its parameters were. Only its repr tells.
     """
-    if not isinstance(model, getattr(stats, "Normal", ())):
+    if not hasattr(stats, "Normal") or not isinstance(model, stats.Normal):
         return model
     if type(model) is not stats.Normal and "mu=" in repr(model):
         raise ValueError(
@@ -889,10 +874,8 @@ def elliptic_score(model: Any) -> ModelScore:
     matrix = np.atleast_2d(getattr(model, name))
     rank = np.linalg.matrix_rank(matrix, hermitian=True)
     if rank < len(matrix):
-        raise ValueError(
-            f"model has {name} of rank {rank}, must have rank {len(matrix)}. "
-            "Otherwise the distribution has no density."
-        )
+        full = f"rank {len(matrix)}. Otherwise the distribution has no density."
+        raise ValueError(f"model has {name} of rank {rank}, must have {full}")
     parameters = getattr(model, mean), np.linalg.inv(matrix), df
     return ModelScore(partial(elliptic_gradients, *parameters), model.dim)
 
@@ -917,10 +900,8 @@ def can_be_drawn_from(model: Any) -> bool:
 def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
     """Draw rows from a fitted model without changing the model."""
     if not can_be_drawn_from(model):
-        raise TypeError(
-            f"model == {model!r}, must be a fitted model with a method `sample` or "
-            "`rvs`."
-        )
+        must = "must be a fitted model with a method `sample` or `rvs`."
+        raise TypeError(f"model == {model!r}, {must}")
     if isinstance(model, FrozenEstimator):
         return draw_from(model.estimator, n, generator)
     if isinstance(model, Pipeline):
@@ -936,13 +917,11 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
     try:
         if hasattr(model, "rvs"):
             return np.reshape(model.rvs(size=n, random_state=seed), (n, -1))
-        options: dict[str, Any] = {}
-        seeded, names = model, inspect.signature(model.sample).parameters
-        if "random_state" in names:
-            options["random_state"] = seed
-        elif "rng" in names:
-            options["rng"] = np.random.default_rng(seed)
-        elif "random_state" in getattr(model, "get_params", dict)():
+        names = inspect.signature(model.sample).parameters
+        known = {"random_state": seed, "rng": np.random.default_rng(seed)}
+        options = {name: known[name] for name in names if name in known}
+        seeded = model
+        if not options and "random_state" in getattr(model, "get_params", dict)():
             # We set the seed in a copy, because the model belongs to the caller.
             seeded = copy.copy(model).set_params(random_state=seed)
         draws = seeded.sample(n, **options)
@@ -953,8 +932,7 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
             f"method `sample` or `rvs` is not implemented{reason}"
         ) from error
     except ValueError as error:
-        raise ValueError(
-            f"model == {model!r} cannot be drawn from {n} times: {error}"
-        ) from error
+        failed = f"cannot be drawn from {n} times: {error}"
+        raise ValueError(f"model == {model!r} {failed}") from error
     draws = np.asarray(draws[0] if isinstance(draws, tuple) else draws)
     return draws[:, np.newaxis] if draws.ndim == 1 else draws

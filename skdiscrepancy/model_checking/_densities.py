@@ -27,7 +27,6 @@ from skdiscrepancy._data.arrays import (
 )
 from skdiscrepancy._data.checks import (
     RandomStateLike,
-    check_flag,
     check_number,
     check_value,
     declares_parameters,
@@ -127,16 +126,13 @@ def compare_scores(
     """
     found = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
     if found is None or "params" not in found:
-        raise ValueError(
-            f"search == {shown(search)}, must be a fitted search with `cv_results_`."
-        )
+        must = "must be a fitted search with `cv_results_`."
+        raise ValueError(f"search == {shown(search)}, {must}")
     scores = _scores(found, metric)
     n_candidates, n_splits = scores.shape
     if n_candidates < 2 or n_splits < 2:
-        raise ValueError(
-            f"search has {n_candidates} candidates and {n_splits} splits, must have at "
-            "least 2 of each."
-        )
+        found = f"{n_candidates} candidates and {n_splits} splits"
+        raise ValueError(f"search has {found}, must have at least 2 of each.")
     if not np.all(np.isfinite(scores)):
         bad = found["params"][int(np.argmin(np.isfinite(scores).all(axis=1)))]
         raise ValueError(
@@ -169,10 +165,8 @@ def _scores(found: dict[str, Any], metric: str) -> np.ndarray:
     for key in keys:
         columns.append(column := np.asarray(found[key], dtype=np.float64))
         if column.shape != (n_candidates,):
-            raise ValueError(
-                f"search has {key} of shape {column.shape}, must have one score for "
-                f"each of {n_candidates} candidates."
-            )
+            must = f"must have one score for each of {n_candidates} candidates."
+            raise ValueError(f"search has {key} of shape {column.shape}, {must}")
     return np.transpose(columns)
 
 
@@ -567,7 +561,8 @@ def stein_thinning(
     >>> X[chosen].mean(axis=0).round(2).tolist()
     [0.04, 0.08]
     """
-    n_points = _check_params(n_points, standardize, preconditioner, verbose)
+    flags = {"standardize": standardize, "verbose": verbose}
+    n_points = _check_params(n_points, preconditioner, **flags)
     rows: np.ndarray = check_rows(X, dtype=np.float64)
     S = check_gradients(gradients, rows)
     indices = np.empty(n_points, dtype=np.int64)
@@ -678,7 +673,7 @@ class SteinThinning(BaseEstimator):
         _check_params(**params)
         if gradients is None:
             check_model(model)
-        options = {"dtype": np.float64, "ensure_min_samples": 2}
+        options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
         rows: np.ndarray = check_rows(X, estimator=self, **options)
         if gradients is None:
             gradients = gradients_at(rows, fit_model(model, rows, y)[1])
@@ -687,15 +682,12 @@ class SteinThinning(BaseEstimator):
         return self
 
 
-def _check_params(
-    n_points: Any, standardize: Any, preconditioner: Any, verbose: Any
-) -> int:
-    check_flag(standardize, "standardize")
-    check_value(verbose, "verbose")
+def _check_params(n_points: Any, preconditioner: Any, **flags: Any) -> int:
+    for name, value in flags.items():
+        check_value(value, name)
     if preconditioner not in PRECONDITIONERS:
-        raise ValueError(
-            f"preconditioner == {preconditioner!r}, must be one of {PRECONDITIONERS}."
-        )
+        must = f"must be one of {PRECONDITIONERS}."
+        raise ValueError(f"preconditioner == {preconditioner!r}, {must}")
     return check_number(n_points, "n_points", integer=True, least=1)
 
 
@@ -708,25 +700,20 @@ def _precondition(X: np.ndarray, preconditioner: str) -> tuple[np.ndarray, float
         some = X[np.linspace(0, n - 1, min(n, MEDIAN_ROWS), dtype=int)]
         median = np.median(pdist(some)) if n > 1 else 0.0
         if not median > 0:
-            raise ValueError(
-                "preconditioner == 'med', must be 'id' here: most rows of X are equal."
-            )
+            must = "must be 'id' here: most rows of X are equal."
+            raise ValueError(f"preconditioner == 'med', {must}")
         return X / median**2, d / median**2
     centred = X - X.mean(axis=0)
     covariance = centred.T @ centred / max(n - 1, 1)
     constant = np.sqrt(np.diag(covariance)) <= 1e-13 * np.abs(X).max(axis=0)
     if np.any(constant) or is_singular(covariance):
-        raise ValueError(
-            "preconditioner == 'cov', must be 'id' or 'med' here: the covariance of X "
-            "is singular."
-        )
+        must = "must be 'id' or 'med' here: the covariance of X is singular."
+        raise ValueError(f"preconditioner == 'cov', {must}")
     precision = cho_solve(cho_factor(covariance), np.eye(d))
     return X @ precision, float(np.trace(precision))
 
 
-def _stein_column(
-    X: np.ndarray, Y: np.ndarray, S: np.ndarray, trace: float, chosen: int
-) -> np.ndarray:
+def _stein_column(X: Any, Y: Any, S: Any, trace: float, chosen: int) -> np.ndarray:
     """Return the Stein kernel between all rows and a chosen row, for Y = X Gamma."""
     gaps, pulls = X - X[chosen], Y - Y[chosen]
     weight = 1 / (1 + aligned_products(gaps, pulls))
