@@ -503,10 +503,9 @@ def encode(encoder: Any, X: Any) -> Any:
     encoded = _run(encoder, "transform", X)
     values = encoded.data if issparse(encoded) else np.asarray(encoded)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError(
-            f"encoder == {shown(encoder)} returned NaN or infinity for X or Y, must "
-            "return finite numbers. Rescale the data, or impute missing values."
-        )
+        must = "must return finite numbers. Rescale the data, or impute missing values."
+        found = "returned NaN or infinity for X or Y"
+        raise ValueError(f"encoder == {shown(encoder)} {found}, {must}")
     return encoded
 
 

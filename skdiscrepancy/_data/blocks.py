@@ -411,32 +411,32 @@ class LazyRows:
         return f"<{self.shape[0]} rows of {self.shape[1]} columns, read by blocks>"
 
     def __getitem__(self, index: Any) -> Any:
-        raise ValueError(
-            f"{self.name} is read by blocks, but this method or kernel needs all "
-            "rows in memory. If the rows fit into memory, pass an array."
-        )
+        why = "is read by blocks, but this method or kernel needs all rows in memory"
+        raise ValueError(f"{self.name} {why}. If they fit into memory, pass an array.")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return self[:]
 
+    def _changed(self, change: Callable[[Any], Any], **changes: Any) -> LazyRows:
+        """Return a copy with other attributes, and other rows of the scan."""
+        rows, names = copy(self), ("some", "sample", "least")
+        kept = {name: change(getattr(self, name)) for name in names}
+        vars(rows).update(kept, distinct=None, **changes)
+        return rows
+
     def __truediv__(self, scale: np.ndarray) -> LazyRows:
-        some = copy(self)
-        some.scale = scale if self.scale is None else self.scale * scale
-        some.dtype, some.distinct = np.result_type(self.dtype, scale.dtype), None
-        for name in ("some", "sample", "least"):
-            setattr(some, name, getattr(self, name) / scale)
-        return some
+        both = scale if self.scale is None else self.scale * scale
+        dtype = np.result_type(self.dtype, scale.dtype)
+        return self._changed(lambda rows: rows / scale, scale=both, dtype=dtype)
 
     def take(self, columns: Any, axis: int = 1, **options: Any) -> LazyRows:
         """Return some of the columns. :func:`numpy.take` calls this method."""
-        some = copy(self)
-        columns = np.asarray(columns)
-        some.chosen = columns if self.chosen is None else self.chosen[columns]
-        some.scale = None if self.scale is None else self.scale[columns]
-        some.shape, some.distinct = (len(self), len(columns)), None
-        for name in ("some", "sample", "least"):
-            setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
-        return some
+        chosen = columns = np.asarray(columns)
+        if self.chosen is not None:
+            chosen = self.chosen[columns]
+        scale, shape = self.scale, (len(self), len(columns))
+        new = {"chosen": chosen, "scale": scale if scale is None else scale[columns]}
+        return self._changed(lambda rows: rows[..., columns], shape=shape, **new)
 
     @property
     def view(self) -> tuple[Any, ...]:
@@ -531,7 +531,8 @@ class LazyRows:
         self.progress = progress
         steps = -(-n // CENTRE_ROWS), -(-n // sample_size(d))
         extras = [(self.labels, start, *steps) for start in self._starts]
-        self.least, self.fingerprints, *kept = self.reduce(_scan, _merge_scans, extras)
+        lowest, self.fingerprints, *kept = self.reduce(_scan, join_lists, extras)
+        self.least = np.min(lowest, axis=0)
         self.some, self.sample = map(np.concatenate, kept)
         return self
 
@@ -541,12 +542,7 @@ def _scan(block: np.ndarray, extra: Any) -> tuple[Any, ...]:
     labels, start, step, small_step = extra
     refuse_not_finite(block, labels, start)
     kept = [[block[-start % s :: s].copy()] for s in (step, small_step)]
-    return block.min(axis=0), [fingerprint(block, labels)], *kept
-
-
-def _merge_scans(a: Any, b: Any) -> Any:
-    """Merge the smallest values, the fingerprints and the rows of neighbours."""
-    return np.minimum(a[0], b[0]), *join_lists(a[1:], b[1:])
+    return [block.min(axis=0)], [fingerprint(block, labels)], *kept
 
 
 def join_lists(a: Any, b: Any) -> Any:
@@ -667,10 +663,9 @@ class DaskRows(LazyRows):
         else:
             types = [source.dtype]
             if source.ndim != 2:
-                raise ValueError(
-                    f"{name} is a dask array of shape {source.shape}, must have two "
-                    f"dimensions. For a single column, pass {name}.reshape(-1, 1)."
-                )
+                remedy = f"For a single column, pass {name}.reshape(-1, 1)."
+                what = f"{name} is a dask array of shape {source.shape}"
+                raise ValueError(f"{what}, must have two dimensions. {remedy}")
             source = source.rechunk({1: -1})
             header, sizes = np.empty((0, source.shape[1])), source.chunks[0]
         self.name, self.kinds = name, kinds_of(types)

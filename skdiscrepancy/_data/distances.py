@@ -209,15 +209,12 @@ def check_metric(metric: Any) -> None:
     """Raise an error unless the value is None or a metric that tiles can have."""
     if isinstance(metric, str):
         if metric == "precomputed":
-            raise ValueError(
-                "metric == 'precomputed', must be a metric of rows. To use a matrix, "
-                "compute the kernel yourself and pass PrecomputedKernel(K)."
-            )
+            remedy = "For a matrix, compute the kernel and pass PrecomputedKernel(K)."
+            raise ValueError(f"metric == {metric!r}, must compare rows. {remedy}")
         if metric in OF_ALL_ROWS:
-            raise ValueError(
-                f"metric == {metric!r}, must not depend on all rows. Transform the "
-                "data first, for example with StandardScaler or PCA(whiten=True)."
-            )
+            remedy = "Transform the data first, by StandardScaler or PCA(whiten=True)."
+            must = "must not depend on all rows"
+            raise ValueError(f"metric == {metric!r}, {must}. {remedy}")
         try:
             rows = np.eye(2, dtype=bool if metric in BOOLEAN else float)
             pairwise_distances(rows, rows, metric=metric)

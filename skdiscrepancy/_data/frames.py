@@ -538,9 +538,7 @@ class Summary:
         return self.form.kind in CODED and self.counts.total() < self.n_known
 
     @classmethod
-    def of(
-        cls, column: Column, table: str, most: int | None = None, draw: Any = None
-    ) -> Summary:
+    def of(cls, column: Column, table: str, most: Any = None, draw: Any = None) -> Any:
         """Summarise a column, with at most so many values, drawn by a generator."""
         missing, codes = column.missing, column.codes
         levels = column.levels if column.kind == "ordered" else None
@@ -587,16 +585,10 @@ class Summary:
             form = replace(form, origin=min(origins))
         pairs = zip(known, origins, strict=True)
         values = [one.values + (origin - min(origins)) for one, origin in pairs]
-        return Summary(
-            form,
-            other.table,
-            n_missing,
-            self.n_known + other.n_known,
-            self.counts + other.counts,
-            np.concatenate(values),
-            np.concatenate([one.keys for one in known]),
-            other.most,
-        )._drawn()
+        keys, n_known = [one.keys for one in known], self.n_known + other.n_known
+        counts, found = self.counts + other.counts, map(np.concatenate, (values, keys))
+        numbers: Any = n_missing, n_known, counts, *found, other.most
+        return Summary(form, other.table, *numbers)._drawn()
 
 
 def merge_summaries(a: list[Summary], b: list[Summary]) -> list[Summary]:
@@ -611,18 +603,18 @@ def _common_form(form: Column, own: Column, table: str) -> Column:
         few, many = sorted((form, own), key=lambda one: len(one.levels))
         known = set(few.levels)
         # A column may have more levels in one table, but in the same order.
-        if [level for level in many.levels if level in known] != few.levels:
-            what = f"the ordered levels {shown(own.levels)}"
-            allowed = f"the levels {shown(form.levels)} of the other table."
-            raise column_error(table, what, own.name, allowed)
-        return many
+        if [level for level in many.levels if level in known] == few.levels:
+            return many
+        what = f"the ordered levels {shown(own.levels)}"
+        allowed = f"the levels {shown(form.levels)} of the other table."
+        raise column_error(table, what, own.name, allowed)
     for kind in CODED:
         if kind in kinds and kinds <= {"number", *CODED}:
             return form if form.kind == kind else own
     if len(kinds) > 1:
         like = "like the other table. Convert the column in one of the tables."
-        allowed = f"{WORDS[form.kind]} {like}"
-        raise column_error(table, WORDS[own.kind], own.name, allowed)
+        what, allowed = WORDS[own.kind], f"{WORDS[form.kind]} {like}"
+        raise column_error(table, what, own.name, allowed)
     return form
 
 
@@ -692,10 +684,8 @@ class Layout:
         """Return the layout of a table, or of an array, that is not encoded."""
         if isinstance(table, Layout):
             return table
-        names = names_of(table)
-        known = len(names) == n_features
-        blocks = [[j] for j in range(n_features)]
-        return cls(names if known else [], blocks, table)
+        names, blocks = names_of(table), [[j] for j in range(n_features)]
+        return cls(names if len(names) == n_features else [], blocks, table)
 
     def positions(self, columns: list[int]) -> list[int]:
         """Return the positions of some columns."""

@@ -532,33 +532,28 @@ class SampleGaussianScore(ModelScore):
     """Gradient of the log-density of a Gaussian with the moments of a sample."""
 
     def __init__(self, X: np.ndarray):
-        singular = ValueError(
-            "model == None, must be a callable here, because the covariance of X, of "
-            f"shape {X.shape}, is singular, and a Gaussian with this covariance has no "
-            "density."
-        )
-        if len(X) <= X.shape[1]:
-            # With at most as many rows as columns, the covariance is singular.
-            raise singular
         X = X.astype(np.float64)
         with np.errstate(over="ignore"):
             self.mean = X.mean(axis=0)
         self.deviations, constant = deviations_of(X)
         if not np.all(np.isfinite(self.mean) & np.isfinite(self.deviations)):
             raise ValueError(TOO_LARGE)
-        if np.any(constant):
+        what = f"the covariance of X, of shape {X.shape}, is singular"
+        # With at most as many rows as columns, the covariance is singular.
+        correlation = np.zeros((1, 1))
+        if len(X) > X.shape[1] and np.any(constant):
+            what = f"column {int(np.argmax(constant))} of X is constant"
+        elif len(X) > X.shape[1]:
+            standardized = (X - self.mean) / self.deviations
+            correlation = standardized.T @ standardized / len(X)
+        if is_singular(correlation):
             raise ValueError(
-                f"model == None, must be a callable here, because column "
-                f"{int(np.argmax(constant))} of X is constant, and a Gaussian without "
-                "variance has no density."
+                f"model == None, must be a callable here, because {what}, and a "
+                "Gaussian with this covariance has no density."
             )
-        standardized = (X - self.mean) / self.deviations
-        correlation = standardized.T @ standardized / len(X)
         with np.errstate(all="ignore"):
             # Only draws use the covariance, and they check that it is finite.
             self.covariance = correlation * np.outer(self.deviations, self.deviations)
-        if is_singular(correlation):
-            raise singular
         self.factor = cho_factor(correlation)
         super().__init__(self._gradients, X.shape[1])
 

@@ -34,10 +34,8 @@ def check_regressor(regressor: Any) -> None:
     methods = ("fit", "predict", "get_params")
     fits = all(hasattr(regressor, name) for name in methods)
     if regressor is not None and (isinstance(regressor, type) or not fits):
-        raise TypeError(
-            f"regressor == {shown(regressor)}, must be None or a regressor with `fit` "
-            "and `predict`, such as RandomForestRegressor()."
-        )
+        must = "must be None or a regressor with `fit` and `predict`, such as Ridge()."
+        raise TypeError(f"regressor == {shown(regressor)}, {must}")
 
 
 def cross_fitted(
