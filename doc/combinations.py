@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.mixture import GaussianMixture
 
 import skdiscrepancy as sk
-from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelectorCV
+from skdiscrepancy.feature_selection import ColumnCKA, HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import PrecomputedKernel
 from skdiscrepancy.monitoring import DriftMonitor, drift_report
 
@@ -187,7 +187,7 @@ def watched(make, options):
 
 def score_of(X, y, **options):
     """Score columns."""
-    return HSICScore(**options)(X, y)
+    return ColumnCKA(**options)(X, y)
 
 
 QUESTIONS = {
