@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import SparseRows, as_block, as_rows, kind_of_blocks
-from skdiscrepancy._data.blocks import SAMPLE_ROWS, LazyRows, table_of
+from skdiscrepancy._data.blocks import SAMPLE_ROWS, LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
@@ -28,10 +28,9 @@ from skdiscrepancy._data.checks import (
     generator_of,
     refuse_changed,
     shown,
-    values_of,
+    value_of,
     warn_user,
 )
-from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._estimators.base import check_parameters, collection_of
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.features import FeatureGram
@@ -56,6 +55,7 @@ from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
 from skdiscrepancy.kernels._names import tag_sparse
+from skdiscrepancy.tables import layout_of
 
 
 def window_statistics(
@@ -801,7 +801,7 @@ class DriftMonitor(BaseEstimator):
             remedy="watch the errors of a forecast instead",
             silence="shuffle the reference sample",
         )
-        layout = layout_of(encoder, table_of(X))
+        layout = layout_of(encoder, X)
         collection = collection_of(self, [rows], kernels, layout)
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
         run, generator = Run(self.n_jobs, self.verbose), generator_of(self.random_state)
@@ -827,7 +827,8 @@ class DriftMonitor(BaseEstimator):
             both.advance()
         # All at once, so that a fit that ends early leaves no monitor of two samples.
         self.encoder_, self.reference_, self.kernels_ = encoder, rows, collection
-        self._learnt_from = values_of(self, tuple(p for p in params if p not in FREE))
+        learnt = {p: value_of(getattr(self, p)) for p in params if p not in FREE}
+        self._learnt_from = learnt
         self._stream, self._scales, self.thresholds_ = stream, scales, thresholds
         return self.reset()
 

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import SparseRows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, check_number, shown
-from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._estimators.ksd import KSDEstimator
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy.designs import Design, check_design
@@ -30,7 +29,7 @@ from skdiscrepancy.plotting._style import (
     plain,
     whole_numbers,
 )
-from skdiscrepancy.tables import TableEncoder
+from skdiscrepancy.tables import TableEncoder, layout_of
 
 # Heat maps of at most so many rows and columns have texts in their cells, and so do
 # designs of at most so many samples.
