@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial, reduce
-from itertools import count, repeat, zip_longest
+from itertools import compress, count, repeat, zip_longest
 from math import inf
 from operator import add
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ from skdiscrepancy._data.frames import (
     is_table,
     merge_summaries,
     read_columns,
+    take_columns,
 )
 
 # Multiples of this number modulo 1 are spread evenly.
@@ -92,13 +93,13 @@ def refuse_not_finite(rows: np.ndarray, labels: list[Any], start: int) -> None:
         )
 
 
-def fingerprint(rows: np.ndarray, labels: list[Any]) -> dict[str, float]:
-    """Return a number for each sample in a block, which other values change.
+def fingerprint(rows: np.ndarray) -> np.ndarray:
+    """Return a number for each column of a block, which other values change.
 
     Rounding hardly changes the number, because a program may round the values of a
-    block differently in every pass. A column contributes ``s / r + log(r)``, where s is
-    a weighted sum of its values, and r is of the order of its Euclidean norm. The
-    weights scatter around zero, so that values far from zero hide no change.
+    block differently in every pass. It is ``s / r + log(r)``, where s is a weighted sum
+    of the values, and r is of the order of their Euclidean norm. The weights scatter
+    around zero, so that values far from zero hide no change.
     """
     n, d = rows.shape
     weights = WEIGHTS.astype(rows.dtype)
@@ -109,31 +110,28 @@ def fingerprint(rows: np.ndarray, labels: list[Any]) -> dict[str, float]:
             sums += (1 + i * GOLDEN % 1) * (weights[: len(strip)] @ strip)
         sizes = np.abs(rows[:: n // 64 + 1]).mean(axis=0, dtype=np.float64) * np.sqrt(n)
         norms = np.maximum(np.hypot(sums, sizes), np.finfo(np.float64).tiny)
-        terms = (sums / norms + np.log(norms)) * (1 + np.arange(d) * GOLDEN % 1)
-    terms[~np.isfinite(terms)] = 0
-    names = [name for name, _ in labels]
-    return {name: terms[np.array(names) == name].sum() for name in dict.fromkeys(names)}
+        return np.nan_to_num(sums / norms + np.log(norms), posinf=0, neginf=0)
 
 
 def view_of(
-    rows: np.ndarray, view: tuple[Any, ...], start: int, seen: dict[str, float]
+    rows: np.ndarray, view: tuple[Any, ...], start: int, seen: np.ndarray
 ) -> np.ndarray:
     """Return the chosen columns of a block, in their scale.
 
     A block with another fingerprint than an earlier pass has seen is refused.
     """
     labels, chosen, scale = view
-    tolerance = ROUNDING * np.sqrt(rows.shape[1])
-    for name, number in fingerprint(rows, labels).items() if seen else ():
-        # Of two samples side by side, an earlier pass may have seen only the first.
-        if abs(seen.get(name, number) - number) > tolerance:
-            refuse_not_finite(rows, labels, start)
-            raise ValueError(
-                f"The values of {name} in the block that begins with row {start} have "
-                "changed since an earlier pass over the data. Blocks must be the same "
-                "in every pass. Draw random blocks with a fixed seed, or store the "
-                "blocks first."
-            )
+    # Of two samples side by side, an earlier pass may have seen only the first.
+    change = fingerprint(rows[:, : len(seen)]) - seen if len(seen) else seen
+    if np.linalg.norm(change) > ROUNDING * np.sqrt(rows.shape[1]):
+        refuse_not_finite(rows, labels, start)
+        name, _ = labels[np.argmax(np.abs(change))]
+        raise ValueError(
+            f"The values of {name} in the block that begins with row {start} have "
+            "changed since an earlier pass over the data. Blocks must be the same in "
+            "every pass. Draw random blocks with a fixed seed, or store the blocks "
+            "first."
+        )
     rows = rows if chosen is None else rows[:, chosen]
     return rows if scale is None else rows / scale
 
@@ -402,7 +400,7 @@ class LazyRows:
     # Distinct rows and their numbers, if they are known.
     distinct: tuple[np.ndarray, np.ndarray] | None = None
     # Fingerprints of the blocks, empty before the scan.
-    fingerprints: Sequence[dict[str, float]] = ()
+    fingerprints: Sequence[np.ndarray] = ()
     # Makes the progress of a pass over a number of blocks, None to show nothing.
     progress: Watch | None = None
     # Summaries of the columns of a table, None if they are not known.
@@ -453,7 +451,27 @@ class LazyRows:
         some.shape, some.distinct = (len(self), len(columns)), None
         for name in ("some", "sample", "least"):
             setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
+        # Rows of several samples are read together.
+        if self.columns and self.whole is None:
+            some._project()
         return some
+
+    def _project(self) -> None:
+        """Read no columns of the table but those that the chosen columns come from."""
+        slices = [slice(j, j + 1) for j in range(len(self.columns))]
+        slices = slices if self.encoder is None else self.encoder.output_slices_
+        owners = np.repeat(np.arange(len(slices)), [s.stop - s.start for s in slices])
+        kept = np.unique(owners[self.chosen])
+        outputs = np.flatnonzero(np.isin(owners, kept))
+        self.chosen = np.searchsorted(outputs, self.chosen)
+        self.labels = [self.labels[i] for i in outputs]
+        self.fingerprints = [seen[outputs] for seen in self.fingerprints]
+        self.columns = [self.columns[j] for j in kept]
+        self.header = take_columns(self.header, self.columns)
+        if self.encoder is not None:
+            self.encoder = self.encoder._only(kept)
+        if self.summaries is not None:
+            self.summaries = [self.summaries[j] for j in kept]
 
     @property
     def view(self) -> tuple[Any, ...]:
@@ -468,7 +486,7 @@ class LazyRows:
     @property
     def _known(self) -> Iterator[tuple[int, int, Any]]:
         """First row, number of rows and fingerprint of each block."""
-        seen: Iterable[Any] = self.fingerprints or repeat({})
+        seen: Iterable[Any] = self.fingerprints or repeat(np.empty(0))
         return zip(self._starts, self.sizes, seen, strict=False)
 
     def reader(self) -> Callable[[Any], np.ndarray]:
@@ -567,7 +585,7 @@ def _scan(block: np.ndarray, extra: Any) -> tuple[Any, ...]:
     labels, start, step, small_step = extra
     refuse_not_finite(block, labels, start)
     kept = [[block[-start % s :: s].copy()] for s in (step, small_step)]
-    return block.min(axis=0), [fingerprint(block, labels)], *kept
+    return block.min(axis=0), [fingerprint(block)], *kept
 
 
 def _merge_scans(a: Any, b: Any) -> Any:
@@ -592,6 +610,9 @@ class StreamRows(LazyRows):
     columns : bool, default=False
         Whether a block may be a single column.
     """
+
+    # Whether some columns of a table are not read.
+    _projected = False
 
     def __init__(
         self, make: Callable[[], Iterable[Any]], name: str, *, columns: bool = False
@@ -621,7 +642,12 @@ class StreamRows(LazyRows):
         for block in blocks:
             if is_a(block, "pyarrow", "RecordBatch"):
                 block = sys.modules["pyarrow"].Table.from_batches([block])
-            yield as_table(block, named=True) if self._may_be_columns else block
+            block = as_table(block, named=True) if self._may_be_columns else block
+            yield take_columns(block, self.columns) if self._projected else block
+
+    def _project(self) -> None:
+        super()._project()
+        self._projected = True
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks as arrays, and refuse other blocks than before."""
@@ -678,6 +704,15 @@ def cut_again(
         yield np.concatenate(waiting)
 
 
+def partitions_of(source: Any) -> list[Any]:
+    """Return the partitions of a dask collection as delayed objects."""
+    import dask
+
+    # Of a file, dask would read several partitions of few columns as one.
+    with dask.config.set({"optimization.tune.active": False}):
+        return list(np.ravel(source.to_delayed()))
+
+
 class DaskRows(LazyRows):
     """Rows of the partitions of a dask array or DataFrame, read where they are.
 
@@ -687,11 +722,9 @@ class DaskRows(LazyRows):
         Two-dimensional array, or DataFrame of numbers.
     name : str
         Name of the sample, for error messages.
-    paired : bool, default=False
-        Whether another sample must have the same partitions.
     """
 
-    def __init__(self, source: Any, name: str, *, paired: bool = False):
+    def __init__(self, source: Any, name: str):
         sizes: Any
         if unique_names(source, name):
             types = list(source.dtypes)
@@ -707,14 +740,13 @@ class DaskRows(LazyRows):
             source = source.rechunk({1: -1})
             header, sizes = np.empty((0, source.shape[1])), source.chunks[0]
         self.name, self.kinds = name, kinds_of(types)
-        # Of a file, dask may read several partitions of few columns as one.
-        optimize = not (paired and names_of(header))
-        self.parts = list(np.ravel(source.to_delayed(optimize_graph=optimize)))
+        self.source, self.parts = source, partitions_of(source)
         # Partitions of unknown sizes are counted, in one pass over the data.
         if np.isnan(sizes).any():
             found = self._survey()
             sizes, self.summaries = found.sizes, found.summaries
-        self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
+        self.with_rows = [n > 0 for n in sizes]
+        self.parts = list(compress(self.parts, self.with_rows))
         self._describe(name, header, float_type(types), sizes)
 
     def _survey(self, like: Any = None) -> Survey:
@@ -724,6 +756,12 @@ class DaskRows(LazyRows):
             partial(merge_surveys, self.name),
         )
         return compute_in_order(work, self.parts, count(), merge, chained=True)
+
+    def _project(self) -> None:
+        super()._project()
+        # A Parquet file is read in columns.
+        self.source = self.source[self.columns]
+        self.parts = list(compress(partitions_of(self.source), self.with_rows))
 
     def _reduce(
         self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
@@ -774,7 +812,7 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
             f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
         )
     if kind in ("a dask array", "a dask DataFrame"):
-        return DaskRows(X, name, paired=columns)
+        return DaskRows(X, name)
     if kind is None:
         # Integers on disk would become floats in memory.
         if not ((isinstance(X, np.ndarray) and X.ndim == 2) or is_table(X)):
