@@ -331,34 +331,44 @@ class StreamFeatures:
     def __init__(self, source: FeatureGram, reference: Any, size: int):
         self.maps, self.m = source.maps, source.n
         self.reference, self.size = reference, size
-        [(features, diagonals)] = source.means
-        widest = max(map(self.maps.size, range(source.n_kernels)))
-        self.of_all = np.zeros((source.n_kernels, widest))
-        for own, total in zip(self.of_all, features, strict=True):
-            own[: len(total)] = total
-        squares = np.square(self.of_all).sum(axis=1)
-        self.totals, self.levels = squares - diagonals, squares / self.m**2
+        [(features, squares)] = source.means
+        *self.starts, self.n_components = np.cumsum([0, *map(len, features)]).tolist()
+        self.of_all = np.concatenate([*features, squares])
+        self.totals = self.pairs(self.of_all)
+        self.levels = (self.totals + squares) / self.m**2
         self.sums = np.empty((source.n_kernels, len(reference)))
         for strip, k, F in self.maps.strips(as_block(reference), np.arange(self.m)):
-            products = F @ self.of_all[k, : F.shape[1]] - self.maps.squares(k, F)
-            self.sums[k, strip] = products
+            self.sums[k, strip] = F @ features[k] - self.maps.squares(k, F)
 
     def features(self, rows: Any) -> np.ndarray:
-        """Return features of shape (n_kernels, n_rows, n_components)."""
-        K, size = self.of_all.shape
-        found = np.zeros((K, len(rows), size))
-        for k, F in self.maps.evaluate(as_block(rows), np.arange(len(rows))):
-            found[k, :, : F.shape[1]] = F.toarray() if issparse(F) else F
-        return found
+        """Return the features of all kernels side by side, then their squared norms."""
+        found = self.maps.evaluate(as_block(rows), np.arange(len(rows)))
+        # The next kernel may overwrite the features.
+        of_kernels = {k: _dense(F).copy() for k, F in found}
+        F = np.hstack([of_kernels[k] for k in sorted(of_kernels)])
+        return np.hstack([F, self.products(F, F)])
+
+    def products(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the inner products of features, of shape (..., n_kernels)."""
+        terms = (A * B)[..., : self.n_components]
+        return np.add.reduceat(terms, self.starts, axis=-1)
+
+    def pairs(self, total: np.ndarray) -> np.ndarray:
+        """Return the sums over pairs of different rows, from the sum of features."""
+        return self.products(total, total) - total[self.n_components :]
 
     def within(self, rows: Any) -> np.ndarray:
         """Return the kernel sums of each row of a window over the window."""
         F = self.features(rows)
-        return np.einsum("kid,kd->ki", F, F.sum(axis=1))
+        return self.products(F, F.sum(axis=0)).T
 
     def empty(self) -> FeatureWindow:
         """Return a window without rows."""
-        return FeatureWindow(self.reference[:0], np.zeros_like(self.of_all), 0.0, 0)
+        return FeatureWindow(self.reference[:0], np.zeros_like(self.of_all), 0)
+
+
+def _dense(F: Any) -> np.ndarray:
+    return F.toarray() if issparse(F) else F
 
 
 class FeatureWindow(NamedTuple):
@@ -371,41 +381,33 @@ class FeatureWindow(NamedTuple):
 
     rows: Any
     total: np.ndarray
-    squares: Any
     n_seen: int
 
     def slide(self, stream: StreamFeatures, new: Any) -> Iterator[FeatureWindow]:
         """Yield the window after each of some new rows."""
-        rows, total, squares, n = joined(self.rows, new), *self[1:]
-        n_old = len(self.rows)
-        for stop in range(n_old + 1, len(rows) + 1):
+        rows, total, n = joined(self.rows, new), *self[1:]
+        for stop in range(len(self.rows) + 1, len(rows) + 1):
             n, start = n + 1, max(0, stop - stream.size)
-            last, leaving = rows[start:stop], rows[start - 1 : stop - stream.size]
             if n % stream.size == 0:
-                F = stream.features(last)
-                total, squares = F.sum(axis=1), np.square(F).sum(axis=(1, 2))
+                total = stream.features(rows[start:stop]).sum(axis=0)
             else:
                 # Row by row, because products round differently for more rows.
-                for some, sign in (rows[stop - 1 : stop], 1), (leaving, -1):
-                    if len(some):
-                        F = sign * stream.features(some)[:, 0]
-                        total = total + F
-                        squares = squares + sign * np.square(F).sum(axis=1)
-            yield FeatureWindow(last, total, squares, n)
+                total = total + stream.features(rows[stop - 1 : stop])[0]
+                if start:
+                    total = total - stream.features(rows[start - 1 : start])[0]
+            yield FeatureWindow(rows[start:stop], total, n)
 
     def statistics(self, stream: StreamFeatures) -> np.ndarray:
         """Return the squared MMD to the reference sample, for each kernel."""
-        pairs = np.square(self.total).sum(axis=1) - self.squares
-        cross = np.einsum("kd,kd->k", self.total, stream.of_all)
-        n = len(self.rows)
-        return window_statistics(pairs, cross, stream.totals, n, stream.m)
+        sums = stream.pairs(self.total), stream.products(self.total, stream.of_all)
+        return window_statistics(*sums, stream.totals, len(self.rows), stream.m)
 
     def _with_sums(self, stream: StreamFeatures) -> Window:
         """Return the window with the kernel sums of its rows."""
         F = stream.features(self.rows)
-        after = np.cumsum(F[:, ::-1], axis=1)[:, ::-1] - F
-        cross = np.einsum("kid,kd->ki", F, stream.of_all)
-        return Window(self.rows, cross, np.einsum("kid,kid->ki", F, after))
+        after = np.cumsum(F[::-1], axis=0)[::-1] - F
+        sums = (stream.products(F, G).T for G in (stream.of_all, after))
+        return Window(self.rows, *sums)
 
     def change_point(self, stream: Any, scales: np.ndarray) -> int:
         """Return the row at which a change is most likely."""
@@ -497,7 +499,7 @@ class FeatureTask(StreamTask):
         block = as_block(self.stream.reference)[rows]
         for k, F in self.stream.maps.evaluate(block, rows):
             end_if_stopped()
-            F = F.toarray() if issparse(F) else F
+            F = _dense(F)
             sums, squares = np.cumsum(F, axis=0), np.cumsum(np.square(F).sum(axis=1))
             sums[w:] -= sums[:-w].copy()
             squares[w:] -= squares[:-w].copy()
