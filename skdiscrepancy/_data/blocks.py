@@ -384,8 +384,8 @@ class LazyRows:
         Evenly spaced rows from which the centre is computed.
     sample : ndarray of shape (n_more_rows, n_features)
         More evenly spaced rows.
-    least : ndarray of shape (n_features,)
-        Smallest value of each column.
+    least, most : ndarray of shape (n_features,)
+        Smallest and largest value of each column.
     """
 
     ndim = 2
@@ -438,7 +438,7 @@ class LazyRows:
         some = copy(self)
         some.scale = scale if self.scale is None else self.scale * scale
         some.dtype, some.distinct = np.result_type(self.dtype, scale.dtype), None
-        for name in ("some", "sample", "least"):
+        for name in ("some", "sample", "least", "most"):
             setattr(some, name, getattr(self, name) / scale)
         return some
 
@@ -449,7 +449,7 @@ class LazyRows:
         some.chosen = columns if self.chosen is None else self.chosen[columns]
         some.scale = None if self.scale is None else self.scale[columns]
         some.shape, some.distinct = (len(self), len(columns)), None
-        for name in ("some", "sample", "least"):
+        for name in ("some", "sample", "least", "most"):
             setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
         # Rows of several samples are read together.
         if self.columns and self.whole is None:
@@ -575,7 +575,8 @@ class LazyRows:
         self.progress = progress
         steps = -(-n // CENTRE_ROWS), -(-n // sample_size(d))
         extras = [(self.labels, start, *steps) for start in self._starts]
-        self.least, self.fingerprints, *kept = self.reduce(_scan, _merge_scans, extras)
+        found = self.reduce(_scan, _merge_scans, extras)
+        self.least, self.most, self.fingerprints, *kept = found
         self.some, self.sample = map(np.concatenate, kept)
         return self
 
@@ -585,12 +586,13 @@ def _scan(block: np.ndarray, extra: Any) -> tuple[Any, ...]:
     labels, start, step, small_step = extra
     refuse_not_finite(block, labels, start)
     kept = [[block[-start % s :: s].copy()] for s in (step, small_step)]
-    return block.min(axis=0), [fingerprint(block)], *kept
+    return block.min(axis=0), block.max(axis=0), [fingerprint(block)], *kept
 
 
 def _merge_scans(a: Any, b: Any) -> Any:
-    """Merge the smallest values, the fingerprints and the rows of neighbours."""
-    return np.minimum(a[0], b[0]), *join_lists(a[1:], b[1:])
+    """Merge the ends of values, the fingerprints and the rows of neighbours."""
+    ends = np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+    return *ends, *join_lists(a[2:], b[2:])
 
 
 def join_lists(a: Any, b: Any) -> Any:
