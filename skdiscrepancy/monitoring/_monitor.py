@@ -88,9 +88,42 @@ def window_statistics(
 MOST_ROWS, MOST_DISTANCES = 32, 2**20
 
 
+class Window(NamedTuple):
+    """The last rows of a stream, oldest first, and what a stream keeps of them."""
+
+    rows: Any
+    kept: tuple[Any, Any]
+
+
+def mmd_of(stream: Any, window: Window) -> np.ndarray:
+    """Return the squared MMD of a window to the reference sample, for each kernel."""
+    sums = stream.window_sums(window)
+    return window_statistics(*sums, stream.totals, len(window.rows), stream.m)
+
+
+def change_in(stream: Any, window: Window, scales: np.ndarray) -> int:
+    """Return the row of a window at which a change is most likely.
+
+    Each split is judged by the rows from the split to the end of the window: by their
+    number times their squared MMD to the reference sample, in units of the scales. Rows
+    from before a change lower the MMD, and fewer rows lower the number.
+    """
+    cross, later = (
+        np.cumsum(sums[:, ::-1], axis=1)[:, :0:-1] for sums in stream.row_sums(window)
+    )
+    sizes, totals = np.arange(len(window.rows), 1, -1), stream.totals[:, np.newaxis]
+    values = window_statistics(2 * later, cross, totals, sizes, stream.m)
+    return int(np.argmax(np.max(sizes * values / scales[:, np.newaxis], axis=0)))
+
+
 @dataclass(eq=False)
 class StreamKernels:
-    """Kernels on rows of a stream, which come after the reference sample.
+    """Kernels on rows of a stream.
+
+    A window keeps the kernel sum of each row over the reference sample and over the
+    later rows of the window. So a new row takes one kernel value for each row of the
+    reference sample and of the window, and no sum is carried from window to window,
+    where rounding errors would pile up.
 
     The values of a row do not depend on the rows that come with it, to the last digit.
     Matrix products round differently if they have more rows, so rows are evaluated one
@@ -128,7 +161,29 @@ class StreamKernels:
     def empty(self) -> Window:
         """Return a window without rows."""
         none = np.empty((len(self.kernels), 0))
-        return Window(self.reference[:0], none, none)
+        return Window(self.reference[:0], (none, none))
+
+    def slide(self, window: Window, new: np.ndarray) -> Iterator[Window]:
+        """Yield the window after each of some new rows."""
+        n = len(window.rows)
+        values, within = self.values(window.rows, new)
+        rows = joined(window.rows, new)
+        both = zip(window.kept, (values, np.zeros_like(values)), strict=True)
+        cross, later = (np.concatenate(pair, axis=1) for pair in both)
+        for i, stop in enumerate(range(n, len(rows))):
+            start = max(0, stop + 1 - self.size)
+            later[:, start:stop] += within[:, i, start:stop]
+            last = slice(start, stop + 1)
+            yield Window(rows[last], (cross[:, last], later[:, last]))
+
+    def window_sums(self, window: Window) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums over pairs of rows, and over rows and reference."""
+        cross, later = window.kept
+        return 2 * later.sum(axis=1), cross.sum(axis=1)
+
+    def row_sums(self, window: Window) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of each row over the reference, and over later rows."""
+        return window.kept
 
     def within(self, rows: np.ndarray) -> np.ndarray:
         """Return the kernel sums of each row of a window over the window."""
@@ -242,79 +297,13 @@ def _differences(A: np.ndarray, B: np.ndarray, norm: int) -> np.ndarray:
     return city_block(A, B) if norm == 1 else difference_products(A, B, A, B)
 
 
-@dataclass(frozen=True, eq=False)
-class Window:
-    """The last rows of a stream, oldest first.
-
-    Of each row, the window keeps its kernel sum over the reference sample and over the
-    later rows of the window. So a new row takes one kernel value for each row of the
-    reference sample and of the window, and no sum is carried from window to window,
-    where rounding errors would pile up.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        The rows.
-    cross : ndarray of shape (n_kernels, n_rows)
-        Sum of each row over the reference sample.
-    later : ndarray of shape (n_kernels, n_rows)
-        Sum of each row over the later rows of the window.
-    """
-
-    rows: np.ndarray
-    cross: np.ndarray
-    later: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def slide(self, stream: StreamKernels, new: np.ndarray) -> Iterator[Window]:
-        """Yield the window after each of some new rows."""
-        n = len(self)
-        values, within = stream.values(self.rows, new)
-        rows = joined(self.rows, new)
-        cross = np.concatenate((self.cross, values), axis=1)
-        later = np.concatenate((self.later, np.zeros_like(values)), axis=1)
-        for i, stop in enumerate(range(n, len(rows))):
-            start = max(0, stop + 1 - stream.size)
-            later[:, start:stop] += within[:, i, start:stop]
-            last = slice(start, stop + 1)
-            yield Window(rows[last], cross[:, last], later[:, last])
-
-    def statistics(self, stream: Any) -> np.ndarray:
-        """Return the squared MMD to the reference sample, for each kernel."""
-        pairs, cross = 2 * self.later.sum(axis=1), self.cross.sum(axis=1)
-        return window_statistics(pairs, cross, stream.totals, len(self), stream.m)
-
-    def change_point(self, stream: Any, scales: np.ndarray) -> int:
-        """Return the row at which a change is most likely.
-
-        Each split is judged by the rows from the split to the end of the window: by
-        their number times their squared MMD to the reference sample, in units of the
-        scales. Rows from before a change lower the MMD, and fewer rows lower the
-        number.
-        """
-        n = len(self)
-        sizes = n - np.arange(n - 1)
-        pairs, cross = (
-            np.cumsum(sums[:, ::-1], axis=1)[:, :0:-1]
-            for sums in (2 * self.later, self.cross)
-        )
-        totals = stream.totals[:, np.newaxis]
-        values = window_statistics(pairs, cross, totals, sizes, stream.m)
-        return int(np.argmax(np.max(sizes * values / scales[:, np.newaxis], axis=0)))
-
-    def contributions(self, stream: Any) -> np.ndarray:
-        """Return what each row adds to the squared MMD of the mean of the kernels."""
-        n = len(self)
-        if n == 0:
-            return np.empty(0)
-        within, levels = stream.within(self.rows), stream.levels[:, np.newaxis]
-        return np.mean(within / n - 2 * self.cross / stream.m + levels, axis=0)
-
-
 class StreamFeatures:
     """Features of the rows of a stream, and their sums over the reference sample.
+
+    A window keeps the sum of the features of its rows, and how many rows the stream had
+    so far. A new row takes constant time: its features come in, and those of the oldest
+    row go out. The sum is computed anew when all rows have gone, so no rounding errors
+    pile up.
 
     Parameters
     ----------
@@ -362,60 +351,38 @@ class StreamFeatures:
         F = self.features(rows)
         return self.products(F, F.sum(axis=0)).T
 
-    def empty(self) -> FeatureWindow:
+    def empty(self) -> Window:
         """Return a window without rows."""
-        return FeatureWindow(self.reference[:0], np.zeros_like(self.of_all), 0)
+        return Window(self.reference[:0], (np.zeros_like(self.of_all), 0))
+
+    def slide(self, window: Window, new: Any) -> Iterator[Window]:
+        """Yield the window after each of some new rows."""
+        rows, (total, n) = joined(window.rows, new), window.kept
+        for stop in range(len(window.rows) + 1, len(rows) + 1):
+            n, start = n + 1, max(0, stop - self.size)
+            if n % self.size == 0:
+                total = self.features(rows[start:stop]).sum(axis=0)
+            else:
+                # Row by row, because products round differently for more rows.
+                total = total + self.features(rows[stop - 1 : stop])[0]
+                if start:
+                    total = total - self.features(rows[start - 1 : start])[0]
+            yield Window(rows[start:stop], (total, n))
+
+    def window_sums(self, window: Window) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums over pairs of rows, and over rows and reference."""
+        total, _ = window.kept
+        return self.pairs(total), self.products(total, self.of_all)
+
+    def row_sums(self, window: Window) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of each row over the reference, and over later rows."""
+        F = self.features(window.rows)
+        after = np.cumsum(F[::-1], axis=0)[::-1] - F
+        return self.products(F, self.of_all).T, self.products(F, after).T
 
 
 def _dense(F: Any) -> np.ndarray:
     return F.toarray() if issparse(F) else F
-
-
-class FeatureWindow(NamedTuple):
-    """The last rows of a stream, with the sum of their features.
-
-    A new row takes constant time: its features come in, and those of the oldest row go
-    out. The sum is computed anew when all rows have gone, so no rounding errors pile
-    up.
-    """
-
-    rows: Any
-    total: np.ndarray
-    n_seen: int
-
-    def slide(self, stream: StreamFeatures, new: Any) -> Iterator[FeatureWindow]:
-        """Yield the window after each of some new rows."""
-        rows, total, n = joined(self.rows, new), *self[1:]
-        for stop in range(len(self.rows) + 1, len(rows) + 1):
-            n, start = n + 1, max(0, stop - stream.size)
-            if n % stream.size == 0:
-                total = stream.features(rows[start:stop]).sum(axis=0)
-            else:
-                # Row by row, because products round differently for more rows.
-                total = total + stream.features(rows[stop - 1 : stop])[0]
-                if start:
-                    total = total - stream.features(rows[start - 1 : start])[0]
-            yield FeatureWindow(rows[start:stop], total, n)
-
-    def statistics(self, stream: StreamFeatures) -> np.ndarray:
-        """Return the squared MMD to the reference sample, for each kernel."""
-        sums = stream.pairs(self.total), stream.products(self.total, stream.of_all)
-        return window_statistics(*sums, stream.totals, len(self.rows), stream.m)
-
-    def _with_sums(self, stream: StreamFeatures) -> Window:
-        """Return the window with the kernel sums of its rows."""
-        F = stream.features(self.rows)
-        after = np.cumsum(F[::-1], axis=0)[::-1] - F
-        sums = (stream.products(F, G).T for G in (stream.of_all, after))
-        return Window(self.rows, *sums)
-
-    def change_point(self, stream: Any, scales: np.ndarray) -> int:
-        """Return the row at which a change is most likely."""
-        return self._with_sums(stream).change_point(stream, scales)
-
-    def contributions(self, stream: Any) -> np.ndarray:
-        """Return what each row adds to the squared MMD of the mean of the kernels."""
-        return self._with_sums(stream).contributions(stream)
 
 
 # Number of alarms from which a threshold is estimated. The standard error of the run
@@ -881,7 +848,7 @@ class DriftMonitor(BaseEstimator):
         try:
             for start in range(0, len(rows), self._stream.most_rows):
                 new = rows[start : start + self._stream.most_rows]
-                for i, window in enumerate(self._window.slide(self._stream, new)):
+                for i, window in enumerate(self._stream.slide(self._window, new)):
                     self._window = window
                     alarms[start + i] = self._judge()
         except BaseException:
@@ -904,7 +871,12 @@ class DriftMonitor(BaseEstimator):
             window is full, there are fewer rows.
         """
         check_is_fitted(self)
-        return self._window.contributions(self._stream)
+        rows, stream = self._window.rows, self._stream
+        if not len(rows):
+            return np.empty(0)
+        cross, _ = stream.row_sums(self._window)
+        levels = stream.levels[:, np.newaxis] - 2 * cross / stream.m
+        return np.mean(stream.within(rows) / len(rows) + levels, axis=0)
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(super().__sklearn_tags__(), self.kernel)
@@ -958,13 +930,13 @@ class DriftMonitor(BaseEstimator):
         self.n_seen_ += 1
         if len(window.rows) < w:
             return False
-        statistics = check_finite(window.statistics(self._stream))
+        statistics = check_finite(mmd_of(self._stream, window))
         self.statistic_ = float(pool(statistics, self._scales))
         self.threshold_ = float(self.thresholds_[min(self.n_seen_ - w, w - 1)])
         if not self.statistic_ > self.threshold_:
             return False
         if self._last_alarm is None or self.n_seen_ - self._last_alarm > w:
-            row = window.change_point(self._stream, self._scales)
+            row = change_in(self._stream, window, self._scales)
             self.change_point_ = self.n_seen_ - w + row
         self._last_alarm = self.n_seen_
         return True
