@@ -453,17 +453,17 @@ class LazyRows:
             setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
         # Rows of several samples are read together.
         if self.columns and self.whole is None:
-            some._project()
+            some._project(some.chosen)
         return some
 
-    def _project(self) -> None:
+    def _project(self, chosen: np.ndarray) -> None:
         """Read no columns of the table but those that the chosen columns come from."""
         slices = [slice(j, j + 1) for j in range(len(self.columns))]
         slices = slices if self.encoder is None else self.encoder.output_slices_
         owners = np.repeat(np.arange(len(slices)), [s.stop - s.start for s in slices])
-        kept = np.unique(owners[self.chosen])
+        kept = np.unique(owners[chosen])
         outputs = np.flatnonzero(np.isin(owners, kept))
-        self.chosen = np.searchsorted(outputs, self.chosen)
+        self.chosen = np.searchsorted(outputs, chosen)
         self.labels = [self.labels[i] for i in outputs]
         self.fingerprints = [seen[outputs] for seen in self.fingerprints]
         self.columns = [self.columns[j] for j in kept]
@@ -647,8 +647,8 @@ class StreamRows(LazyRows):
             block = as_table(block, named=True) if self._may_be_columns else block
             yield take_columns(block, self.columns) if self._projected else block
 
-    def _project(self) -> None:
-        super()._project()
+    def _project(self, chosen: np.ndarray) -> None:
+        super()._project(chosen)
         self._projected = True
 
     def blocks(self) -> Iterator[np.ndarray]:
@@ -759,8 +759,8 @@ class DaskRows(LazyRows):
         )
         return compute_in_order(work, self.parts, count(), merge, chained=True)
 
-    def _project(self) -> None:
-        super()._project()
+    def _project(self, chosen: np.ndarray) -> None:
+        super()._project(chosen)
         # A Parquet file is read in columns.
         self.source = self.source[self.columns]
         self.parts = list(compress(partitions_of(self.source), self.with_rows))

@@ -1088,8 +1088,8 @@ class _Tables:
         return np.array(sizes)
 
 
-def _n_values(tables: list[Any]) -> int:
-    return sum(np.prod(getattr(table, "shape", 0)) for table in tables)
+def _n_values(tables: list[Any]) -> float:
+    return sum(float(np.prod(getattr(table, "shape", 0))) for table in tables)
 
 
 def _check(table: Any, name: str) -> int:

@@ -97,8 +97,8 @@ class Window(NamedTuple):
 
 def mmd_of(stream: Any, window: Window) -> np.ndarray:
     """Return the squared MMD of a window to the reference sample, for each kernel."""
-    sums = stream.window_sums(window)
-    return window_statistics(*sums, stream.totals, len(window.rows), stream.m)
+    (pairs, cross), n = stream.window_sums(window), len(window.rows)
+    return window_statistics(pairs, cross, stream.totals, n, stream.m)
 
 
 def change_in(stream: Any, window: Window, scales: np.ndarray) -> int:
