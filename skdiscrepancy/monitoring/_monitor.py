@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import chain, islice
 from operator import add
@@ -149,14 +149,14 @@ class StreamKernels:
     sums: np.ndarray
     levels: np.ndarray
 
+    def __post_init__(self) -> None:
+        self.m, self.totals = len(self.reference), self.sums.sum(axis=1)
+        # The largest number of rows to evaluate at once.
+        self.most_rows = max(1, min(MOST_ROWS, MOST_DISTANCES // self.m))
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without copies of the reference sample."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @property
-    def m(self) -> int:
-        """Number of rows of the reference sample."""
-        return len(self.reference)
+        return {k: v for k, v in vars(self).items() if k not in ("_columns", "_source")}
 
     def empty(self) -> Window:
         """Return a window without rows."""
@@ -190,11 +190,6 @@ class StreamKernels:
         return gram(self.kernels, rows).sums()
 
     @cached_property
-    def totals(self) -> np.ndarray:
-        """Sums of the Gram matrices of the reference without their diagonals."""
-        return self.sums.sum(axis=1)
-
-    @cached_property
     def _rates(self) -> dict[int, dict[int, float]]:
         """Rates of the kernels by their norm, empty if one is no exponential."""
         rates: dict[int, dict[int, float]] = {}
@@ -221,11 +216,6 @@ class StreamKernels:
         some = np.arange(self.size + MOST_ROWS) % len(self.reference)
         rows = self.reference[some]
         return gram(self.kernels, self.reference, rows), rows
-
-    @property
-    def most_rows(self) -> int:
-        """Largest number of rows to evaluate at once."""
-        return max(1, min(MOST_ROWS, MOST_DISTANCES // len(self.reference)))
 
     def values(self, old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return kernel sums over the reference sample, and kernels of the last rows.
@@ -269,7 +259,7 @@ class StreamKernels:
         self, rows: np.ndarray, n_old: int, cross: np.ndarray, within: np.ndarray
     ) -> None:
         """Write the values of `values`, row by row."""
-        m = len(self.reference)
+        m = self.m
         if isinstance(rows, SparseRows):
             # Sparse rows are not centred.
             source = gram(self.kernels, self.reference, rows)
@@ -345,6 +335,20 @@ class StreamFeatures:
     def pairs(self, total: np.ndarray) -> np.ndarray:
         """Return the sums over pairs of different rows, from the sum of features."""
         return self.products(total, total) - total[self.n_components :]
+
+    def pairs_among(self, rows: np.ndarray) -> np.ndarray:
+        """Return half the sums over pairs of rows of the window that ends at each row.
+
+        The rows are positions in the reference sample.
+        """
+        w, pairs = self.size, np.empty((len(self.starts), len(rows)))
+        for k, F in self.maps.evaluate(as_block(self.reference)[rows], rows):
+            end_if_stopped()
+            F = _dense(F)
+            sums = np.cumsum(np.column_stack([F, np.square(F).sum(axis=1)]), axis=0)
+            sums[w:] -= sums[:-w].copy()
+            pairs[k] = (np.square(sums[:, :-1]).sum(axis=1) - sums[:, -1]) / 2
+        return pairs
 
     def within(self, rows: Any) -> np.ndarray:
         """Return the kernel sums of each row of a window over the window."""
@@ -439,6 +443,8 @@ class StreamTask(Task):
 
     def _pairs(self, rows: np.ndarray) -> np.ndarray:
         """Return the sums over pairs of rows of the window that ends at each row."""
+        if isinstance(self.stream, StreamFeatures):
+            return self.stream.pairs_among(rows)
         n, w = len(rows), self.stream.size
         # The sums of each row over the w - 1 rows before it, and after it.
         earlier, later = np.zeros((2, self.source.n_kernels, n))
@@ -454,23 +460,6 @@ class StreamTask(Task):
         # loses the pairs of row i - w with later rows.
         pairs = np.cumsum(earlier, axis=1)
         pairs[:, w:] -= np.cumsum(later, axis=1)[:, :-w]
-        return pairs
-
-
-class FeatureTask(StreamTask):
-    """Simulates a stream, with features of its rows."""
-
-    def _pairs(self, rows: np.ndarray) -> np.ndarray:
-        """Return the sums over pairs of rows of the window that ends at each row."""
-        w, pairs = self.stream.size, np.empty((self.source.n_kernels, len(rows)))
-        block = as_block(self.stream.reference)[rows]
-        for k, F in self.stream.maps.evaluate(block, rows):
-            end_if_stopped()
-            F = _dense(F)
-            sums, squares = np.cumsum(F, axis=0), np.cumsum(np.square(F).sum(axis=1))
-            sums[w:] -= sums[:-w].copy()
-            squares[w:] -= squares[:-w].copy()
-            pairs[k] = (np.square(sums).sum(axis=1) - squares) / 2
         return pairs
 
 
@@ -791,7 +780,7 @@ class DriftMonitor(BaseEstimator):
                 levels = (sums.sum(axis=1) + diagonals) / n**2
                 stream = StreamKernels(evaluated, rows, size, sums, levels)
             both.advance()
-            task = (FeatureTask if features else StreamTask)(source, stream)
+            task = StreamTask(source, stream)
             scales, thresholds = simulate_thresholds(task, run_length, generator, run)
             both.advance()
         # All at once, so that a fit that ends early leaves no monitor of two samples.
