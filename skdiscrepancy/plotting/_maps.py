@@ -98,13 +98,13 @@ class HeatMap(Display):
         light = np.asarray((matrix - low) / (high - low) > LIGHT)
         written = include_values and max(matrix.shape) <= MAX_WRITTEN
         values = matrix if values is None else values
-        places = np.argwhere(~np.ma.getmaskarray(matrix)) if written else ()
+        cells = np.argwhere(~np.ma.getmaskarray(matrix) & written)
         colors = np.where(light, "black", "white")
         weights = np.where(np.broadcast_to(bold, light.shape), "bold", "normal")
         style = {"ha": "center", "va": "center", "fontsize": "small"}
         self.texts_ = [
             ax.text(j, i, text, color=colors[i, j], fontweight=weights[i, j], **style)
-            for i, j in places
+            for i, j in cells
             for text in [format(values[i, j], shown_as)]
         ]
         return light
@@ -317,7 +317,8 @@ class HSICMatrixDisplay(HeatMap):
         matrix = np.ma.masked_array(matrix[np.ix_(rows, columns)], mask=same)
         small = np.asarray(self.adjusted_pvalues)[np.ix_(rows, columns)] <= level
         small &= ~same
-        names = [self.x_names[i] for i in rows], [self.y_names[j] for j in columns]
+        both = (self.x_names, rows.tolist()), (self.y_names, columns.tolist())
+        names = [[own[i] for i in order] for own, order in both]
         options = ax, cmap, include_values
         light = self._draw(options, matrix, names, "CKA", LEAST_RANGE, bold=small)
         self.dots_ = []
