@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
@@ -227,10 +228,23 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                 "equally frequent, so their encoding carries almost no information. "
                 "Drop identifiers, and pass a larger max_categories for other columns."
             )
+        return self._lay_out([len(block.suffixes) for block in self._blocks])
+
+    def _lay_out(self, widths: list[int]) -> TableEncoder:
+        """Set what the columns hold, and where the encoding has them."""
         self.kinds_ = [str(block.form.kind) for block in self._blocks]
-        ends = np.cumsum([0, *(len(block.suffixes) for block in self._blocks)])
-        self.output_slices_ = [slice(*ends) for ends in pairwise(ends.tolist())]
+        ends = np.cumsum([0, *widths]).tolist()
+        self.output_slices_ = [slice(*ends) for ends in pairwise(ends)]
         return self
+
+    def _only(self, columns: np.ndarray) -> TableEncoder:
+        """Return an encoder of some of the columns."""
+        some, widths = copy(self), [s.stop - s.start for s in self.output_slices_]
+        some._blocks = [self._blocks[j] for j in columns]
+        some.n_features_in_ = len(columns)
+        if hasattr(self, "feature_names_in_"):
+            some.feature_names_in_ = self.feature_names_in_[columns]
+        return some._lay_out([widths[j] for j in columns])
 
     def _summarize(
         self, tables: Sequence[Any], names: Sequence[str], forms: Any = None
@@ -279,6 +293,9 @@ class LabelCodes(OneToOneFeatureMixin, TableEncoder):
 
     Numbers without missing values stay as they are.
     """
+
+    def _lay_out(self, widths: list[int]) -> TableEncoder:
+        return super()._lay_out([1] * len(widths))
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return the codes of all columns."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial, reduce
-from itertools import count, repeat, zip_longest
+from itertools import compress, count, repeat, zip_longest
 from math import inf
 from operator import add
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from skdiscrepancy._data.frames import (
     is_table,
     merge_summaries,
     read_columns,
+    take_columns,
 )
 
 # Multiples of this number modulo 1 are spread evenly.
@@ -87,13 +88,13 @@ def refuse_not_finite(rows: np.ndarray, labels: list[Any], start: int) -> None:
         )
 
 
-def fingerprint(rows: np.ndarray, labels: list[Any]) -> dict[str, float]:
-    """Return a number for each sample in a block, which other values change.
+def fingerprint(rows: np.ndarray) -> np.ndarray:
+    """Return a number for each column of a block, which other values change.
 
     Rounding hardly changes the number, because a program may round the values of a
-    block differently in every pass. A column contributes ``s / r + log(r)``, where s is
-    a weighted sum of its values, and r is of the order of its Euclidean norm. The
-    weights scatter around zero, so that values far from zero hide no change.
+    block differently in every pass. It is ``s / r + log(r)``, where s is a weighted sum
+    of the values, and r is of the order of their Euclidean norm. The weights scatter
+    around zero, so that values far from zero hide no change.
     """
     n, d = rows.shape
     weights = WEIGHTS.astype(rows.dtype)
@@ -104,10 +105,7 @@ def fingerprint(rows: np.ndarray, labels: list[Any]) -> dict[str, float]:
             sums += (1 + i * GOLDEN % 1) * (weights[: len(strip)] @ strip)
         sizes = np.abs(rows[:: n // 64 + 1]).mean(axis=0, dtype=np.float64) * np.sqrt(n)
         norms = np.maximum(np.hypot(sums, sizes), np.finfo(np.float64).tiny)
-        terms = (sums / norms + np.log(norms)) * (1 + np.arange(d) * GOLDEN % 1)
-    terms[~np.isfinite(terms)] = 0
-    names = [name for name, _ in labels]
-    return {name: terms[np.array(names) == name].sum() for name in dict.fromkeys(names)}
+        return np.nan_to_num(sums / norms + np.log(norms), posinf=0, neginf=0)
 
 
 def view_of(rows: np.ndarray, view: Any, start: int, seen: Any) -> np.ndarray:
@@ -116,17 +114,17 @@ def view_of(rows: np.ndarray, view: Any, start: int, seen: Any) -> np.ndarray:
     A block with another fingerprint than an earlier pass has seen is refused.
     """
     labels, chosen, scale = view
-    tolerance = ROUNDING * np.sqrt(rows.shape[1])
-    for name, number in fingerprint(rows, labels).items() if seen else ():
-        # Of two samples side by side, an earlier pass may have seen only the first.
-        if abs(seen.get(name, number) - number) > tolerance:
-            refuse_not_finite(rows, labels, start)
-            raise ValueError(
-                f"The values of {name} in the block that begins with row {start} have "
-                "changed since an earlier pass over the data. Blocks must be the same "
-                "in every pass. Draw random blocks with a fixed seed, or store the "
-                "blocks first."
-            )
+    # Of two samples side by side, an earlier pass may have seen only the first.
+    change = fingerprint(rows[:, : len(seen)]) - seen if len(seen) else seen
+    if np.linalg.norm(change) > ROUNDING * np.sqrt(rows.shape[1]):
+        refuse_not_finite(rows, labels, start)
+        name, _ = labels[np.argmax(np.abs(change))]
+        raise ValueError(
+            f"The values of {name} in the block that begins with row {start} have "
+            "changed since an earlier pass over the data. Blocks must be the same in "
+            "every pass. Draw random blocks with a fixed seed, or store the blocks "
+            "first."
+        )
     rows = rows if chosen is None else rows[:, chosen]
     return rows if scale is None else rows / scale
 
@@ -365,8 +363,8 @@ class LazyRows:
         Evenly spaced rows from which the centre is computed.
     sample : ndarray of shape (n_more_rows, n_features)
         More evenly spaced rows.
-    least : ndarray of shape (n_features,)
-        Smallest value of each column.
+    least, most : ndarray of shape (n_features,)
+        Smallest and largest value of each column.
     """
 
     ndim = 2
@@ -381,7 +379,7 @@ class LazyRows:
     # Distinct rows and their numbers, if they are known.
     distinct: tuple[np.ndarray, np.ndarray] | None = None
     # Fingerprints of the blocks, empty before the scan.
-    fingerprints: Sequence[dict[str, float]] = ()
+    fingerprints: Sequence[np.ndarray] = ()
     # Makes the progress of a pass over a number of blocks, None to show nothing.
     progress: Watch | None = None
     # Summaries of the columns of a table, None if they are not known.
@@ -419,7 +417,7 @@ class LazyRows:
 
     def _changed(self, change: Callable[[Any], Any], **changes: Any) -> LazyRows:
         """Return a copy with other attributes, and other rows of the scan."""
-        rows, names = copy(self), ("some", "sample", "least")
+        rows, names = copy(self), ("some", "sample", "least", "most")
         kept = {name: change(getattr(self, name)) for name in names}
         vars(rows).update(kept, distinct=None, **changes)
         return rows
@@ -436,7 +434,28 @@ class LazyRows:
             chosen = self.chosen[columns]
         scale, shape = self.scale, (len(self), len(columns))
         new = {"chosen": chosen, "scale": scale if scale is None else scale[columns]}
-        return self._changed(lambda rows: rows[..., columns], shape=shape, **new)
+        some = self._changed(lambda rows: rows[..., columns], shape=shape, **new)
+        # Rows of several samples are read together.
+        if self.columns and self.whole is None:
+            some._project(chosen)
+        return some
+
+    def _project(self, chosen: np.ndarray) -> None:
+        """Read no columns of the table but those that the chosen columns come from."""
+        slices = [slice(j, j + 1) for j in range(len(self.columns))]
+        slices = slices if self.encoder is None else self.encoder.output_slices_
+        owners = np.repeat(np.arange(len(slices)), [s.stop - s.start for s in slices])
+        kept = np.unique(owners[chosen])
+        outputs = np.flatnonzero(np.isin(owners, kept))
+        self.chosen = np.searchsorted(outputs, chosen)
+        self.labels = [self.labels[i] for i in outputs]
+        self.fingerprints = [seen[outputs] for seen in self.fingerprints]
+        self.columns = [self.columns[j] for j in kept]
+        self.header = take_columns(self.header, self.columns)
+        if self.encoder is not None:
+            self.encoder = self.encoder._only(kept)
+        if self.summaries is not None:
+            self.summaries = [self.summaries[j] for j in kept]
 
     @property
     def view(self) -> tuple[Any, ...]:
@@ -451,7 +470,7 @@ class LazyRows:
     @property
     def _known(self) -> Iterator[tuple[int, int, Any]]:
         """First row, number of rows and fingerprint of each block."""
-        seen: Iterable[Any] = self.fingerprints or repeat({})
+        seen: Iterable[Any] = self.fingerprints or repeat(np.empty(0))
         return zip(self._starts, self.sizes, seen, strict=False)
 
     def reader(self) -> Callable[[Any], np.ndarray]:
@@ -531,8 +550,10 @@ class LazyRows:
         self.progress = progress
         steps = -(-n // CENTRE_ROWS), -(-n // sample_size(d))
         extras = [(self.labels, start, *steps) for start in self._starts]
-        lowest, self.fingerprints, *kept = self.reduce(_scan, join_lists, extras)
-        self.least = np.min(lowest, axis=0)
+        lowest, largest, self.fingerprints, *kept = self.reduce(
+            _scan, join_lists, extras
+        )
+        self.least, self.most = np.min(lowest, axis=0), np.max(largest, axis=0)
         self.some, self.sample = map(np.concatenate, kept)
         return self
 
@@ -542,7 +563,7 @@ def _scan(block: np.ndarray, extra: Any) -> tuple[Any, ...]:
     labels, start, step, small_step = extra
     refuse_not_finite(block, labels, start)
     kept = [[block[-start % s :: s].copy()] for s in (step, small_step)]
-    return [block.min(axis=0)], [fingerprint(block, labels)], *kept
+    return [block.min(axis=0)], [block.max(axis=0)], [fingerprint(block)], *kept
 
 
 def join_lists(a: Any, b: Any) -> Any:
@@ -562,6 +583,9 @@ class StreamRows(LazyRows):
     columns : bool, default=False
         Whether a block may be a single column.
     """
+
+    # Whether some columns of a table are not read.
+    _projected = False
 
     def __init__(self, make: Callable[[], Any], name: str, *, columns: bool = False):
         self.make, self.name, self._may_be_columns = make, name, columns
@@ -588,7 +612,12 @@ class StreamRows(LazyRows):
         for block in blocks:
             if is_a(block, "pyarrow", "RecordBatch"):
                 block = sys.modules["pyarrow"].Table.from_batches([block])
-            yield as_table(block, named=True) if self._may_be_columns else block
+            block = as_table(block, named=True) if self._may_be_columns else block
+            yield take_columns(block, self.columns) if self._projected else block
+
+    def _project(self, chosen: np.ndarray) -> None:
+        super()._project(chosen)
+        self._projected = True
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks as arrays, and refuse other blocks than before."""
@@ -641,6 +670,15 @@ def cut_again(blocks: Iterator[Any], sizes: Iterator[int]) -> Iterator[np.ndarra
         yield np.concatenate(waiting)
 
 
+def partitions_of(source: Any) -> list[Any]:
+    """Return the partitions of a dask collection as delayed objects."""
+    import dask
+
+    # Of a file, dask would read several partitions of few columns as one.
+    with dask.config.set({"optimization.tune.active": False}):
+        return list(np.ravel(source.to_delayed()))
+
+
 class DaskRows(LazyRows):
     """Rows of the partitions of a dask array or DataFrame, read where they are.
 
@@ -650,11 +688,9 @@ class DaskRows(LazyRows):
         Two-dimensional array, or DataFrame of numbers.
     name : str
         Name of the sample, for error messages.
-    paired : bool, default=False
-        Whether another sample must have the same partitions.
     """
 
-    def __init__(self, source: Any, name: str, *, paired: bool = False):
+    def __init__(self, source: Any, name: str):
         sizes: Any
         if unique_names(source, name):
             types = list(source.dtypes)
@@ -669,14 +705,13 @@ class DaskRows(LazyRows):
             source = source.rechunk({1: -1})
             header, sizes = np.empty((0, source.shape[1])), source.chunks[0]
         self.name, self.kinds = name, kinds_of(types)
-        # Of a file, dask may read several partitions of few columns as one.
-        optimize = not (paired and names_of(header))
-        self.parts = list(np.ravel(source.to_delayed(optimize_graph=optimize)))
+        self.source, self.parts = source, partitions_of(source)
         # Partitions of unknown sizes are counted, in one pass over the data.
         if np.isnan(sizes).any():
             found = self._survey()
             sizes, self.summaries = found.sizes, found.summaries
-        self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
+        self.with_rows = [n > 0 for n in sizes]
+        self.parts = list(compress(self.parts, self.with_rows))
         self._describe(name, header, float_type(types), sizes)
 
     def _survey(self, like: Any = None) -> Survey:
@@ -684,6 +719,12 @@ class DaskRows(LazyRows):
         work = partial(survey, self.name, like)
         merge = partial(merge_surveys, self.name)
         return compute_in_order(work, self.parts, count(), merge, chained=True)
+
+    def _project(self, chosen: np.ndarray) -> None:
+        super()._project(chosen)
+        # A Parquet file is read in columns.
+        self.source = self.source[self.columns]
+        self.parts = list(compress(partitions_of(self.source), self.with_rows))
 
     def _reduce(self, function: Any, merge: Any, extras: Any, *how: Any) -> Any:
         work = partial(on_partition, function, self.reader(), self.view)
@@ -731,7 +772,7 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
         must = f"must be a DataFrame. Pass {name}.to_frame()."
         raise ValueError(f"{name} is a dask Series, {must}")
     if kind in ("a dask array", "a dask DataFrame"):
-        return DaskRows(X, name, paired=columns)
+        return DaskRows(X, name)
     if kind is None:
         # Integers on disk would become floats in memory.
         if not ((isinstance(X, np.ndarray) and X.ndim == 2) or is_table(X)):
