@@ -112,6 +112,8 @@ class Settings:
         Kernels of the parameter `kernel`, before their bandwidths are chosen.
     target_kernels : list of kernel objects
         Kernels of the parameter `target_kernel`, none for "auto".
+    on_pairs : bool
+        Whether the statistics are of pairs of rows, by the design or otherwise.
     options : Options or None
         Checked options of a test.
     paired : bool
@@ -125,6 +127,7 @@ class Settings:
     design: Design
     kernels: list[Any]
     target_kernels: list[Any] = field(default_factory=list)
+    on_pairs: bool = False
     options: Any = None
     paired: bool = False
     correction: str | None = None
@@ -153,18 +156,17 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 f"and normalize == {self.normalize}. Only the V-statistic without "
                 "normalisation has a square root."
             )
-        return Settings(design, values["kernel"], values.get("target_kernel", []))
+        on_pairs = not design.complete or getattr(self, "second_order", False)
+        kernels = values["kernel"], values.get("target_kernel", [])
+        return Settings(design, *kernels, on_pairs)
 
-    def _check_fitted(self) -> Settings:
+    def _check_fitted(self, *, errors: bool = False) -> Settings:
         """Check that the estimator is fitted, every parameter, and the pooling."""
         check_is_fitted(self)
         settings = self._check_params()
         if self.pooling is None:
             refuse_several(len(self._members()))
-        return settings
-
-    def _is_paired(self, design: Design) -> bool:
-        return getattr(self, "second_order", False) or not design.complete
+        return replace(settings, errors=errors)
 
     def _members(self) -> list[Any]:
         """Return the fitted kernels that are pooled."""
@@ -174,16 +176,10 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Check every parameter, and the options of `test`."""
         settings = self._check_params()
         check_flag(paired, "paired")
-        settings = replace(settings, paired=paired)
+        on_pairs = paired or settings.on_pairs
+        settings = replace(settings, paired=paired, on_pairs=on_pairs)
         options = check_options(*self._methods(settings), **given)
         return replace(settings, options=options)
-
-    def _evaluate(
-        self, X: Any, y: Any, sample_weight: Any, *, errors: bool = False
-    ) -> DiscrepancyResult:
-        """Check the parameters and evaluate rows that are not validated."""
-        settings = replace(self._check_fitted(), errors=errors)
-        return self._evaluate_rows([X, y], settings, sample_weight)
 
     def _remember(self) -> None:
         """Keep the parameters that `fit` has learnt from, and a seed of features."""
@@ -265,7 +261,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         "mean", or a text that says why there is no standard error.
         """
         kernels = self._members()
-        statistics.check_finite()
         values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
             values = _square_roots(values, statistics.rounding)

@@ -311,7 +311,7 @@ class HSICEstimator(BaseDiscrepancy):
         score : float
             The dependence. A larger score means a stronger dependence.
         """
-        return self._evaluate(X, y, sample_weight).value
+        return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -336,36 +336,34 @@ class HSICEstimator(BaseDiscrepancy):
             of `kernels` is a pair of a kernel on X and a kernel on y. The result also
             has a `standard_error` and a `confidence_interval`.
         """
-        return self._evaluate(X, y, sample_weight, errors=True)
+        return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
     @in_one_blas_thread
-    def _evaluate_rows(
-        self, samples: list[Any], settings: Settings, sample_weight: Any
+    def _evaluate(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compute the dependence in rows that are not validated."""
         design = settings.design
-        X, y, weights = self._weighted(samples, sample_weight, settings)
+        X, y, weights = self._weighted([X, y], sample_weight, settings)
         X, y = self._validate_fitted(X, y, settings)
-        pair, paired = None, self._is_paired(design)
-        if self.n_components is not None and not paired:
-            pair = self._pair(X, y, weights=weights)
+        features = self.n_components is not None and not settings.on_pairs
+        pair = self._pair(X, y, weights=weights) if features else None
         if pair is not None:
             scales = self.normalize or settings.errors
             statistics = dependence_of_features(
                 pair, unbiased=not design.biased, scales=scales
             )
             return self._result(statistics, settings, partial(feature_noise, pair))
-        x, z = self._grams(X, y, design)
+        x, z = self._grams(X, y, settings)
         flags: Any = {"weights": weights, "second_order": self.second_order}
         statistics = hsic_statistics(
             x, z, design, random_state=self.random_state, **flags
         )
         noise = partial(hsic_noise, x, z, design, **flags)
         result = self._result(statistics, settings, noise)
-        if self.n_components is None or paired:
-            return result
         # Features of these kernels are exact, and have no random errors.
-        return replace(result, feature_errors=np.zeros_like(result.statistics))
+        errors = np.zeros_like(result.statistics)
+        return replace(result, feature_errors=errors) if features else result
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join(OPTIONS), without="n_groups")
@@ -427,7 +425,7 @@ class HSICEstimator(BaseDiscrepancy):
         ]
         names = "X", "y"
         options = options.with_block_length(len(X), *sides, names=names, both=True)
-        paired = self._is_paired(design)
+        paired = settings.on_pairs
         if len(X) < 4 and not paired and options.method != "asymptotic":
             raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
         how = self._members(), self.random_state, self._run
@@ -440,14 +438,14 @@ class HSICEstimator(BaseDiscrepancy):
         options = options.ready(*how)
         if not paired:
             return shift_test((X, self.kernels_), (y, self.target_kernels_), options)
-        x, z = self._grams(X, y, design)
+        x, z = self._grams(X, y, settings)
         return one_sample_test(paired_core(x, z, design), design, options)
 
-    def _grams(self, X: Any, y: Any, design: Design) -> list[Any]:
+    def _grams(self, X: Any, y: Any, settings: Settings) -> list[Any]:
         """Return the Gram operators of X and of y. All pairs need exact kernels."""
-        refuse_far_pairs(design, X, y)
+        refuse_far_pairs(settings.design, X, y)
         how, sides = self._gram_options(), (self.kernels_, self.target_kernels_)
-        if not self._is_paired(design):
+        if not settings.on_pairs:
             how["n_components"] = None
         seed = how.pop("seed")
         return [
@@ -534,7 +532,7 @@ class HSICEstimator(BaseDiscrepancy):
         return super()._check_test(n_groups=None, **given)
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
-        if self._is_paired(settings.design):
+        if settings.on_pairs:
             return one_sample_methods(settings.design), ()
         methods = ("permutation", "shift")
         if self.n_components is not None:
@@ -638,4 +636,4 @@ def hsic_score(
     settings = estimator._check_params()
     X, y = estimator._read(X, y, settings)
     fitted = estimator._fit(X, y, settings, sample_weight)
-    return fitted._evaluate_rows([X, y], settings, sample_weight).value
+    return fitted._evaluate(X, y, settings, sample_weight).value

@@ -676,7 +676,7 @@ class KSDEstimator(BaseDiscrepancy):
         score : float
             The discrepancy. A larger score means a worse fit.
         """
-        return self._evaluate(X, y, sample_weight).value
+        return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -699,13 +699,13 @@ class KSDEstimator(BaseDiscrepancy):
             The score as `value`, with `statistics`, `scales`, `kernels`, a
             `standard_error` and a `confidence_interval`.
         """
-        return self._evaluate(X, y, sample_weight, errors=True)
+        return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
-    def _evaluate_rows(
-        self, samples: list[Any], settings: Settings, sample_weight: Any
+    def _evaluate(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compute the discrepancy of rows that are not validated."""
-        X = self._validate(samples[0], reset=False, least=settings.design._least_rows())
+        X = self._validate(X, reset=False, least=settings.design._least_rows())
         warn_left_out(settings.design, len(X))
         return self._compare(X, self._gradients(X), settings, sample_weight)
 
@@ -1039,4 +1039,4 @@ def ksd_score(
     if sample_weight is not None:
         X, sample_weight = estimator._with_weight(X, sample_weight, design)
     fitted = estimator._fit(X, settings)
-    return fitted._evaluate_rows([X], settings, sample_weight).value
+    return fitted._evaluate(X, None, settings, sample_weight).value

@@ -217,7 +217,7 @@ def mmd_subsets(
     # A subset is in memory, so exact kernels can read data in blocks, too.
     mmd.n_components = n_components or subset_size
     given = sample_weight, sample_weight_Y
-    table, [X, Y], weights = mmd._read_weighted([X, Y], given, settings)
+    table, [X, Y], weights = mmd._read([X, Y], settings, given)
     if subset_size > min(len(X), len(Y)):
         raise ValueError(
             f"subset_size == {subset_size}, must be at most {min(len(X), len(Y))}, the "

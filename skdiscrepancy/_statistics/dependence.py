@@ -274,7 +274,7 @@ def hsic_statistics(
     values, scales = products.results
     # The U-statistic divides rounding errors too.
     sizes = products.sizes / (1.0 if w is None else norms.four)
-    return Statistics(values, scales, nu, sizes, products.dtype)
+    return Statistics.of(values, scales, nu, sizes, [products.dtype]).checked()
 
 
 def _norms_and_centring(
@@ -505,14 +505,14 @@ def dependence_of_features(
             spread = np.std(of_groups, axis=0, ddof=1) / norms.four
             errors = spread / np.sqrt(pair.n_groups)
         errors[np.logical_and.outer(pair.x.exact, pair.y.exact)] = 0
-    return Statistics(
+    return Statistics.of(
         statistics.ravel(),
         deviations.ravel() if scales else np.ones(means.size),
         effective_size(w) if varies else float(n),
         np.mean(sizes, axis=0).ravel() / (norms.four if varies else 1.0),
-        np.dtype(np.float64),
+        [np.float64],
         errors.ravel(),
-    )
+    ).checked()
 
 
 def _core_of_features(pair: FeaturePair, unbiased: bool) -> tuple[Any, ...]:

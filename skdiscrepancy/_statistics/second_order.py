@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from operator import add, is_
-from typing import Any, NamedTuple
+from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
@@ -33,7 +32,7 @@ from skdiscrepancy._statistics.noise import (
     too_few_rows,
 )
 from skdiscrepancy.designs import Cross, Design, check_design
-from skdiscrepancy.kernels._base import KernelLike, PrecomputedKernel, check_gram
+from skdiscrepancy.kernels._base import PrecomputedKernel, check_gram
 from skdiscrepancy.pooling import normalize_statistics
 
 # A number below this many units of the working precision, relative to the terms of its
@@ -45,19 +44,31 @@ ROUNDING = 100
 class Statistics:
     """The statistics of a collection of kernels, with everything that pooling needs.
 
-    `nu` is the parameter of fuse for these data. `sizes`, the magnitude of the terms of
-    each sum, and `dtype`, one for all kernels or one for each, determine how large a
-    rounding error can be. `errors` are standard errors from random features, if any.
+    `nu` is the parameter of fuse for these data. `rounding` is the size of a rounding
+    error of each statistic. `errors` are standard errors from random features, if any.
     Standard errors are of the `chosen` kernel, or of the mean over all kernels.
     """
 
     values: np.ndarray
     scales: np.ndarray
     nu: float
-    sizes: np.ndarray
-    dtype: np.dtype | list[np.dtype]
+    rounding: np.ndarray
     errors: np.ndarray | None = None
     chosen: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        values: Any,
+        scales: Any,
+        nu: float,
+        sizes: Any,
+        dtypes: list[Any],
+        *more: Any,
+    ) -> Statistics:
+        """Return the statistics of terms of a size and a precision for each kernel."""
+        eps = np.array([np.finfo(dtype).eps for dtype in dtypes])
+        return cls(values, scales, nu, ROUNDING * eps * sizes, *more)
 
     @property
     def shares(self) -> np.ndarray:
@@ -65,17 +76,10 @@ class Statistics:
         K = len(self.scales)
         return np.full(K, 1 / K) if self.chosen is None else np.eye(K)[self.chosen]
 
-    @property
-    def rounding(self) -> np.ndarray:
-        """Size of a rounding error for each kernel."""
-        dtypes = self.dtype if isinstance(self.dtype, list) else [self.dtype]
-        return ROUNDING * np.array([np.finfo(d).eps for d in dtypes]) * self.sizes
-
-    def check_finite(self) -> None:
+    def checked(self) -> Statistics:
         """Refuse numbers that are not finite."""
-        check_finite(self.values)
-        check_finite(self.scales)
-        check_finite(self.sizes)
+        check_finite(np.array([self.values, self.scales, self.rounding]))
+        return self
 
 
 def check_finite(values: np.ndarray) -> np.ndarray:
@@ -101,13 +105,13 @@ def over_design(
     Complete designs may have two samples, weights and features.
     """
     if design.complete:
-        return complete(core, unbiased=not design.biased, scales=scales)
+        return complete(core, unbiased=not design.biased, scales=scales).checked()
     refuse_pair_weights(design, *core.weights)
     moments = core.moments(design, random_state)
     nu = moments.weight / core.n
     with np.errstate(all="ignore"):
         sigma, sizes = moments.scale, core.magnitudes().mean(axis=1)
-    return Statistics(moments.mean, sigma, nu, sizes, core.dtype)
+    return Statistics.of(moments.mean, sigma, nu, sizes, [core.dtype]).checked()
 
 
 # Numbers of a part that stay in the cache.
@@ -164,7 +168,7 @@ def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
         values, sizes, errors = known
     elif len(measures) == 1:
         sizes = gram.magnitudes().mean(axis=1)
-    return Statistics(values, sigma, nu, sizes, dtypes, errors)
+    return Statistics.of(values, sigma, nu, sizes, dtypes, errors)
 
 
 def _moments(
@@ -372,12 +376,9 @@ def cross_noise(
 
 def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
     """Return the statistic of a single kernel, normalised or not."""
-    statistics.check_finite()
-    values = statistics.values
+    values, rounding = statistics.values, statistics.rounding
     if normalize:
-        values = normalize_statistics(
-            values, statistics.scales, rounding=statistics.rounding
-        )
+        values = normalize_statistics(values, statistics.scales, rounding=rounding)
     return float(values[0])
 
 
@@ -574,92 +575,3 @@ def mmd_from_gram(
             K = K[np.ix_(some, some)]
         core = matrix_gram(K, size).paired()
     return one_statistic(over_design(core, design, random_state), normalize=normalize)
-
-
-class Reference(NamedTuple):
-    """A reference sample, its kernels, and the sums within the sample.
-
-    Attributes
-    ----------
-    rows : ndarray or csr_array of shape (m, n_features)
-        The sample.
-    kernels : list of kernel objects
-        Kernels, each with one number as bandwidth.
-    weights : ndarray of shape (m,) or None
-        Positive weights of the rows, if they have weights.
-    options : dict
-        Threads, and the number and seed of random features, as :func:`gram` takes them.
-    design : Design
-        Pairs of rows that enter the statistics.
-    paired : bool
-        Whether the core on pairs (X_i, Y_i) is used, which has no weights.
-    sums : object or None
-        Sums within the sample, if they are kept.
-    """
-
-    rows: Any
-    kernels: list[KernelLike]
-    weights: np.ndarray | None
-    options: dict[str, Any]
-    design: Design
-    paired: bool
-    sums: Any = None
-
-    def is_like(self, other: Reference) -> bool:
-        """Tell whether rows, kernels, weights and features are those of another."""
-        features = [
-            (r.options["n_components"], r.options["seed"]) for r in (self, other)
-        ]
-        return all(map(is_, self[:3], other[:3])) and features[0] == features[1]
-
-    def with_sums(self, *, scales: bool) -> Reference:
-        """Compute the sums within the sample, unless they depend on other rows too."""
-        X, weights = as_rows(self.rows), [self.weights]
-        try:
-            own = gram(self.kernels, X, weights=weights, reference=True, **self.options)
-        except ValueError:
-            # These rows alone are out of the range of squares. Together with other rows
-            # they may be in range, and if not, this error is raised then.
-            return self
-        # Results that are not finite are refused in a score.
-        with np.errstate(all="ignore"):
-            return self._replace(sums=own.keep(X, scales=scales))
-
-    def core(
-        self,
-        Y: Any,
-        weights: np.ndarray | None = None,
-        held_out: np.ndarray | None = None,
-    ) -> Gram:
-        """Return the Gram of the reference sample and another one.
-
-        The rows `held_out` of the reference are the sample, and are compared with the
-        other rows.
-        """
-        X, design = as_rows(self.rows), self.design
-        if not self.paired:
-            options = {"weights": (self.weights, weights), "kept": self.sums}
-            both = gram(self.kernels, X, Y, reference=True, **options, **self.options)
-            both.held_out = held_out
-            return both
-        refuse_pair_weights(design, self.weights, weights)
-        size = paired_size(X, Y, design)
-        return gram(self.kernels, X[:size], Y[:size], **self.options).paired()
-
-    def core_of_held_out(self, rows: np.ndarray) -> Gram:
-        """Return the Gram of some rows of the reference against its other rows.
-
-        The sums of the other rows follow from the sums that are kept, so this takes the
-        time of a score. Paired designs compare as many of the other rows.
-        """
-        X = as_rows(self.rows)
-        weights = None if self.weights is None else self.weights[rows]
-        # In sorted order, equal values have one place, but may have several weights.
-        ordered = weights is not None and X.shape[1] == 1
-        if not (self.paired or ordered or self.sums is None):
-            return self.core(X[rows], weights, rows)
-        others = np.delete(np.arange(len(X)), rows)
-        some = others[: len(rows)] if self.paired else others
-        of_others = None if self.weights is None else self.weights[some]
-        left = self._replace(rows=self.rows[some], weights=of_others, sums=None)
-        return left.core(X[rows], weights)

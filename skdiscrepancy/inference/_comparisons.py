@@ -56,14 +56,14 @@ def sample_projections(
     names = ["X", *(f"candidate {c}" for c in range(len(candidates)))]
     words = ["sample_weight", *(f"candidate_weights of {name}" for name in names[1:])]
     weights = weights or [None] * len(names)
-    table, samples, of_rows = estimator._read_weighted(
-        [X, *candidates], weights, settings, names, words
+    table, samples, of_rows = estimator._read(
+        [X, *candidates], settings, weights, names, words
     )
     estimator._learn(samples, settings, table, of_rows[0])
     length = _length(block_length, samples, [estimator.kernels_] * len(samples))
-    reference = estimator._known_reference().with_sums(scales=False)
+    estimator._keep_sums(scales=False)
     return [
-        projections_of(reference.core(Y, w), ("reference", name), length)
+        projections_of(estimator._core(Y, settings, w), ("reference", name), length)
         for Y, w, name in zip(samples[1:], of_rows[1:], names[1:], strict=True)
     ]
 
