@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from itertools import product
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -247,21 +247,22 @@ class HSICEstimator(BaseDiscrepancy):
         self : HSICEstimator
             Fitted estimator.
         """
-        return self._fit(X, y, self._check_params(), sample_weight)
+        self._learn(X, y, self._check_params(), sample_weight)
+        return self
 
-    def _fit(
+    def _learn(
         self, X: Any, y: Any, settings: Settings, sample_weight: Any = None
-    ) -> Self:
-        """Choose the kernels, with checked parameters."""
+    ) -> tuple[Any, Any, Any]:
+        """Choose the kernels, and return rows as they read them, with their weights."""
         kernels = settings.kernels
         reader = self._reader(kernels, settings.design._least_rows(2))
         labels = reads_labels(settings)
         X, y = reader.pair_of_blocks(X, y, labels, fit=True)
-        X, y, _ = self._weighted([X, y], sample_weight, settings)
+        X, y, weights = self._weighted([X, y], sample_weight, settings)
         tables = table_of(X), table_of(y)
         self.encoder_ = reader.fit([X])
         self.target_encoder_ = fit_target_encoder(self.encoder, y, labels=labels)
-        X, y = self._validate(X, y, reader, settings, reset=True)
+        X, y = self._rows_of(X, y, reader, settings, reset=True)
         target_kernels = settings.target_kernels
         if isinstance(y, LazyRows):
             target_kernels = target_kernels or lazy_target_kernels(y, kernels)
@@ -281,13 +282,7 @@ class HSICEstimator(BaseDiscrepancy):
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection
         self._remember()
-        return self
-
-    def _read(self, X: Any, y: Any, settings: Settings) -> Any:
-        """Return data in blocks as rows that are read by blocks."""
-        least = settings.design._least_rows(2)
-        reader = self._reader(settings.kernels, least)
-        return reader.pair_of_blocks(as_table(X), y, reads_labels(settings), fit=True)
+        return X, y, weights
 
     @explains_keywords
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
@@ -338,14 +333,19 @@ class HSICEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
-    @in_one_blas_thread
     def _evaluate(
         self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compute the dependence in rows that are not validated."""
-        design = settings.design
         X, y, weights = self._weighted([X, y], sample_weight, settings)
-        X, y = self._validate_fitted(X, y, settings)
+        return self._compare(*self._validate(X, y, settings), weights, settings)
+
+    @in_one_blas_thread
+    def _compare(
+        self, X: Any, y: Any, weights: Any, settings: Settings
+    ) -> DiscrepancyResult:
+        """Compute the dependence in validated rows."""
+        design = settings.design
         features = self.n_components is not None and not settings.on_pairs
         pair = self._pair(X, y, weights=weights) if features else None
         if pair is not None:
@@ -412,13 +412,13 @@ class HSICEstimator(BaseDiscrepancy):
             each product of kernels.
         """
         check_is_fitted(self)
-        return self._test(X, y, self._check_test(**given))
+        settings = self._check_test(**given)
+        return self._test_rows(*self._validate(X, y, settings), settings)
 
     @in_one_blas_thread
-    def _test(self, X: Any, y: Any, settings: Settings) -> TestResult:
-        """Test whether X and y are independent, with checked parameters."""
+    def _test_rows(self, X: Any, y: Any, settings: Settings) -> TestResult:
+        """Test whether X and y are independent in validated rows."""
         options, design = settings.options, settings.design
-        X, y = self._validate_fitted(X, y, settings)
         sides = [
             columns_of(rows, own, all_rows=options.wants_blocks)
             for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
@@ -542,7 +542,7 @@ class HSICEstimator(BaseDiscrepancy):
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
-    def _validate_fitted(
+    def _validate(
         self, X: Any, y: Any, settings: Settings
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y, whose columns must agree with `fit`."""
@@ -551,7 +551,7 @@ class HSICEstimator(BaseDiscrepancy):
         labels = sample_dtype(self.target_kernels_) is None
         own = self.target_encoder_
         X, y = reader.pair_of_blocks(X, y, labels, fit=False, target_encoder=own)
-        X, y = self._validate(X, y, reader, settings, reset=False)
+        X, y = self._rows_of(X, y, reader, settings, reset=False)
         if not isinstance(y, LazyRows):
             y = as_target(y, self.target_kernels_, self.target_kernel)
         if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
@@ -560,7 +560,7 @@ class HSICEstimator(BaseDiscrepancy):
             )
         return X, y
 
-    def _validate(
+    def _rows_of(
         self, X: Any, y: Any, reader: Reader, settings: Settings, *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y as the kernels read them."""
@@ -634,6 +634,5 @@ def hsic_score(
     """
     estimator = HSICEstimator(**params)
     settings = estimator._check_params()
-    X, y = estimator._read(X, y, settings)
-    fitted = estimator._fit(X, y, settings, sample_weight)
-    return fitted._evaluate(X, y, settings, sample_weight).value
+    rows = estimator._learn(as_table(X), y, settings, sample_weight)
+    return estimator._compare(*rows, settings).value

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -462,7 +462,8 @@ def means(
     are those of groups of rows.
     """
     if refit:
-        estimator = clone(estimator)._fit(X, settings)
+        estimator = clone(estimator)
+        estimator._learn(X, settings)
     design, run = settings.design, Run(estimator.n_jobs)
     both = X, estimator._gradients(X)
     core = estimator._core(both, seed=seed, division=seed, run=run)
@@ -643,16 +644,20 @@ class KSDEstimator(BaseDiscrepancy):
         self : KSDEstimator
             Fitted estimator.
         """
-        return self._fit(X, self._check_params(), y)
+        self._learn(X, self._check_params(), y)
+        return self
 
-    def _fit(self, X: Any, settings: Settings, y: Any = None) -> Self:
-        """Fit the model and choose the kernels, with checked parameters."""
-        X = self._validate_first(X, settings.design)
+    def _learn(
+        self, X: Any, settings: Settings, y: Any = None, sample_weight: Any = None
+    ) -> tuple[Any, Any]:
+        """Fit the model and the kernels; return rows as they read them, and weights."""
+        X = self._validate_first(X, settings)
+        X, weights = self._with_weight(X, sample_weight, settings.design)
         # The model comes first, because its errors are quick to detect.
         fitted = fit_model(self.model, X, y, self.random_state)
         self.model_, self.score_function_ = fitted
         self._fit_kernels(X, settings.kernels)
-        return self
+        return X, weights
 
     @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
@@ -705,21 +710,16 @@ class KSDEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compute the discrepancy of rows that are not validated."""
-        X = self._validate(X, reset=False, least=settings.design._least_rows())
-        warn_left_out(settings.design, len(X))
-        return self._compare(X, self._gradients(X), settings, sample_weight)
+        design = settings.design
+        X = self._validate(X, reset=False, least=design._least_rows())
+        return self._compare(*self._with_weight(X, sample_weight, design), settings)
 
     @in_one_blas_thread
-    def _compare(
-        self, X: np.ndarray, gradients: Any, settings: Settings, sample_weight: Any
-    ) -> DiscrepancyResult:
-        """Compare rows, and the gradients at these rows, with the model."""
-        design, weights = settings.design, None
-        if sample_weight is not None:
-            weights = self._check_weights(sample_weight, X, design)
-            some = weights > 0
-            X, gradients, weights = X[some], gradients[some], weights[some]
-        core = self._core((X, gradients), weights=[weights])
+    def _compare(self, X: Any, weights: Any, settings: Settings) -> DiscrepancyResult:
+        """Compare validated rows with the model."""
+        design = settings.design
+        warn_left_out(design, len(X))
+        core = self._core((X, self._gradients(X)), weights=[weights])
         scales = self.normalize or settings.errors
         statistics = over_design(core, design, self.random_state, scales=scales)
         return self._result(statistics, settings, partial(design_noise, core, design))
@@ -770,21 +770,21 @@ class KSDEstimator(BaseDiscrepancy):
             each kernel.
         """
         check_is_fitted(self)
-        return self._test(X, self._check_test(**given), sample_weight)
+        settings = self._check_test(**given)
+        X = self._validate(X, reset=False, least=2)
+        X, weights = self._with_weight(X, sample_weight, settings.design)
+        return self._test_rows(X, weights, settings)
 
     @in_one_blas_thread
-    def _test(
-        self, X: Any, settings: Settings, sample_weight: Any = None
-    ) -> TestResult:
-        """Test whether a sample comes from the model, with checked parameters."""
+    def _test_rows(self, X: Any, weights: Any, settings: Settings) -> TestResult:
+        """Test whether validated rows come from the model."""
         design, options = settings.design, settings.options
-        X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
         in_memory = None if isinstance(X, LazyRows) else X
         options = options.with_block_length(len(X), in_memory)
         options = options.ready(list(self.kernels_), self.random_state, self._run)
         exact = options.method == "wild" and self.n_components is None
-        if sample_weight is not None and not exact:
+        if weights is not None and not exact:
             raise ValueError(
                 f"method == {options.method!r} and n_components == "
                 f"{self.n_components}, must be 'wild' and None with sample_weight, "
@@ -807,13 +807,10 @@ class KSDEstimator(BaseDiscrepancy):
             if design.complete:
                 return sign_test(core, options)
             return one_sample_test(core, design, options)
-        weights = None
-        if sample_weight is not None:
-            weights = self._check_weights(sample_weight, X, design)
-            some = weights > 0
-            X, gradients, weights = X[some], gradients[some], weights[some]
+        if weights is not None:
             # The mean over all pairs is the weighted U-statistic.
-            weights *= np.sqrt(len(X) * (len(X) - 1) / Measure.of(1, weights).pairs)
+            n_pairs = len(X) * (len(X) - 1)
+            weights = weights * np.sqrt(n_pairs / Measure.of(1, weights).pairs)
 
         def core_of(rows: np.ndarray) -> Gram:
             core = self._core((X[rows], gradients[rows]))
@@ -879,10 +876,11 @@ class KSDEstimator(BaseDiscrepancy):
         self._fitted_to = fingerprint(X)
         self._remember()
 
-    def _validate_first(self, X: Any, design: Design) -> np.ndarray:
+    def _validate_first(self, X: Any, settings: Settings) -> np.ndarray:
         """Validate the sample that is passed to `fit`."""
-        # The Gaussian distribution that None stands for needs two rows.
-        least = 2 if self.model is None else design._least_rows()
+        # Tests, and the Gaussian distribution that None stands for, need two rows.
+        two = self.model is None or settings.options is not None
+        least = 2 if two else settings.design._least_rows()
         reader = self._reader(None, least)
         X = reader.blocks(X)
         # Categories and missing values have no density, so "auto" has nothing to do.
@@ -890,23 +888,16 @@ class KSDEstimator(BaseDiscrepancy):
         self.encoder_ = reader.fit([X])
         return self._validate(X, reset=True, least=least)
 
-    def _read(self, X: Any, settings: Settings) -> Any:
-        """Return data in blocks as rows that are read by blocks."""
-        return self._reader(None, settings.design._least_rows()).blocks(as_table(X))
-
     def _with_weight(
         self, X: Any, sample_weight: Any, design: Design
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that have a weight, encoded, and their weights.
-
-        Rows of weight 0 are removed before `fit`, because they must have no effect.
-        """
-        X = self._validate_first(X, design)
+    ) -> tuple[Any, np.ndarray | None]:
+        """Return the rows that have a weight, and their weights, if there are any."""
+        if sample_weight is None:
+            return X, None
         weights = self._check_weights(sample_weight, X, design)
         some = weights > 0
         if isinstance(self.model, GivenGradients):
             self.model = self.model.take(X, some)
-        self.encoder = None
         return X[some], weights[some]
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
@@ -1035,8 +1026,5 @@ def ksd_score(
     """
     estimator = KSDEstimator(as_given(model), **params)
     settings = estimator._check_params()
-    X, design = estimator._read(X, settings), settings.design
-    if sample_weight is not None:
-        X, sample_weight = estimator._with_weight(X, sample_weight, design)
-    fitted = estimator._fit(X, settings)
-    return fitted._evaluate(X, None, settings, sample_weight).value
+    rows = estimator._learn(as_table(X), settings, sample_weight=sample_weight)
+    return estimator._compare(*rows, settings).value

@@ -16,6 +16,7 @@ from skdiscrepancy._data.checks import (
     generator_of,
     takes_parameters_of,
 )
+from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import (
     GivenGradients,
@@ -289,7 +290,7 @@ def ksd_compare(
     givens = [as_given(model) for model in models]
     estimator = KSDEstimator(givens[0], **STATISTIC, **params)
     settings = estimator._check_params()
-    rows = estimator._validate_first(estimator._read(X, settings), settings.design)
+    rows = estimator._validate_first(as_table(X), settings)
     weights = None
     if sample_weight is not None:
         weights = estimator._check_weights(sample_weight, rows, settings.design)
@@ -411,15 +412,13 @@ def hsic_compare(
     [estimator.random_state] = draw_seeds(generator_of(estimator.random_state), 1)
     read: list[Any] = []
     for X in candidates:
-        both = estimator._read(X, y, settings)
-        *both, weights = estimator._weighted([*both], sample_weight, settings)
-        fitted = clone(estimator)._fit(*both, settings)
-        rows, target = fitted._validate_fitted(*both, settings)
+        fitted = clone(estimator)
+        rows, *given = fitted._learn(as_table(X), y, settings, sample_weight)
         if read and len(rows) != (n := len(read[0][1])):
             raise ValueError(
                 f"X has {len(rows)} rows, must have {n} as the other variables."
             )
-        read.append((fitted, rows, target, weights))
+        read.append((fitted, rows, *given))
     sides = [(rows, own.kernels_) for own, rows, _, _ in read]
     sides.append((read[0][2], read[0][0].target_kernels_))
     length = _length(block_length, *map(list, zip(*sides, strict=True)))

@@ -524,7 +524,7 @@ def _test_column(
         of_stage, rows = replace(settings, options=options), [*samples, *target]
         if not target:
             return own._test_pair(*rows, of_stage, effect=False)
-        return own._fit(*rows, of_stage)._test(*rows, of_stage)
+        return own._test_rows(*own._learn(*rows, of_stage)[:2], of_stage)
 
     most = settings.options.n_resamples
     stages = [n for n in STAGES if n < most] if in_stages else []

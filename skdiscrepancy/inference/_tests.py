@@ -252,8 +252,8 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
     0.001
     """
     estimator, settings = checked_test(HSICEstimator, params)
-    X, y = estimator._read(X, y, settings)
-    return estimator._fit(X, y, settings)._test(X, y, settings)
+    rows = estimator._learn(as_table(X), y, settings)[:2]
+    return estimator._test_rows(*rows, settings)
 
 
 @takes_parameters_of(
@@ -353,10 +353,8 @@ def ksd_test(
         params.setdefault("n_bandwidths", N_BANDWIDTHS)
     make = partial(KSDEstimator, as_given(model))
     estimator, settings = checked_test(make, params)
-    X = estimator._read(X, settings)
-    if sample_weight is not None:
-        X, sample_weight = estimator._with_weight(X, sample_weight, settings.design)
-    return estimator._fit(X, settings)._test(X, settings, sample_weight)
+    rows = estimator._learn(as_table(X), settings, sample_weight=sample_weight)
+    return estimator._test_rows(*rows, settings)
 
 
 # Keywords of tests from Gram matrices.
@@ -516,7 +514,8 @@ def hsic_test_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> TestResult
     rows = _positions([*kernels, *targets], "K and L")
     params |= {"kernel": kernels, "target_kernel": targets}
     estimator, settings = checked_test(HSICEstimator, params)
-    return estimator._fit(rows, rows, settings)._test(rows, rows, settings)
+    both = estimator._learn(rows, rows, settings)[:2]
+    return estimator._test_rows(*both, settings)
 
 
 @takes_parameters_of(ksd_test, names=OF_GRAMS)
