@@ -72,13 +72,19 @@ from skdiscrepancy._nulls.pvalues import (
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
     design_noise,
+    matrix_gram,
     over_design,
     refuse_far_pairs,
     warn_left_out,
     witness,
 )
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import Kernel, KernelLike
+from skdiscrepancy.kernels._base import (
+    Kernel,
+    KernelLike,
+    PrecomputedKernel,
+    check_gram,
+)
 from skdiscrepancy.kernels._names import KERNELS, check_kernel
 
 # Number of groups of rows for the scales of samples that are drawn from the model. Each
@@ -1028,3 +1034,57 @@ def ksd_score(
     settings = estimator._check_params()
     rows = estimator._learn(as_table(X), settings, sample_weight=sample_weight)
     return estimator._compare(*rows, settings).value
+
+
+@takes_parameters_of(KSDEstimator, names="design normalize random_state")
+def ksd_from_gram(H: ArrayLike, **params: Any) -> float:
+    """Compute the squared kernel Stein discrepancy from a matrix of the Stein kernel.
+
+    Use this function if you have a matrix of the Stein kernel already. The statistics
+    come from [1]_, the designs and the scale from [2]_.
+
+    Read more in the :ref:`User Guide <ksd>`.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_samples)
+        Values of the Stein kernel for all pairs of rows.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+    normalize : bool, default=True
+        Divide the statistic by its scale sigma_k.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
+
+    Returns
+    -------
+    score : float
+        The discrepancy. A larger score means a worse fit.
+
+    See Also
+    --------
+    ksd_score : Computes KSD from a sample and a model.
+    KSDEstimator : Scores several samples with the same model and kernels.
+
+    References
+    ----------
+    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> from skdiscrepancy import ksd_from_gram
+    >>> ksd_from_gram([[5.0, 1.0], [1.0, 5.0]], design="u", normalize=False)
+    1.0
+    """
+    estimator = KSDEstimator(pooling=None, **params)
+    design = estimator._check_params().design
+    H = check_gram(H, "H")
+    estimator.kernels_ = [PrecomputedKernel(H)]
+    warn_left_out(design, len(H))
+    found = over_design(matrix_gram(H), design, estimator.random_state)
+    return estimator._result(found).value

@@ -11,11 +11,10 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from skdiscrepancy._data.arrays import effective_size, other_weights
-from skdiscrepancy._data.checks import RandomStateLike, check_flag
+from skdiscrepancy._data.checks import RandomStateLike
 from skdiscrepancy._gram.frequency_groups import (
     MEAN_ROWS,
     VARIANCES,
@@ -42,14 +41,11 @@ from skdiscrepancy._statistics.second_order import (
     Statistics,
     check_finite,
     design_noise,
-    matrix_gram,
-    one_statistic,
     over_design,
     refuse_pair_weights,
     warn_unused,
 )
-from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import check_gram
+from skdiscrepancy.designs import Design
 
 
 class Norms(NamedTuple):
@@ -291,82 +287,6 @@ def _norms_and_centring(
         pairs = PairWeights(w, centred if unbiased else [(1.0, w)])
     offsets = partial(centring_offsets, weights=w, unbiased=unbiased)
     return norms, Centring(offsets, not unbiased, pairs)
-
-
-def hsic_from_gram(
-    K: ArrayLike,
-    L: ArrayLike,
-    *,
-    design: str | Design = "u",
-    second_order: bool = False,
-    normalize: bool = True,
-    random_state: RandomStateLike = None,
-) -> float:
-    """Compute the squared Hilbert-Schmidt independence criterion from Gram matrices.
-
-    Use this function if you have Gram matrices already, for example of strings or
-    graphs. The V-statistic is tr(KHLH) / N^2 [1]_. The U-statistic is Equation 5 of
-    [2]_. The incomplete designs come from [3]_.
-
-    Read more in the :ref:`User Guide <hsic>`.
-
-    Parameters
-    ----------
-    K : array-like of shape (n_samples, n_samples)
-        Gram matrix of X.
-    L : array-like of shape (n_samples, n_samples)
-        Gram matrix of y.
-    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
-        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
-    second_order : bool, default=False
-        Pair the rows i and i + N/2 also for "u" and "v".
-    normalize : bool, default=True
-        Divide the statistic by its scale sigma_k.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
-        The global generator of numpy is never used.
-
-    Returns
-    -------
-    score : float
-        The dependence. A larger score means a stronger dependence.
-
-    See Also
-    --------
-    hsic_score : Computes HSIC from X and y.
-    HSICEstimator : Scores several samples with the same kernels.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
-       norms", ALT 2005.
-    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
-    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy import hsic_from_gram
-    >>> round(hsic_from_gram(np.eye(4), np.eye(4), design="v", normalize=False), 4)
-    0.1875
-    """
-    design = check_design(design)
-    check_flag(second_order, "second_order")
-    check_flag(normalize, "normalize")
-    K, L = check_gram(K, "K"), check_gram(L, "L")
-    if K.shape != L.shape:
-        raise ValueError(f"L has shape {L.shape}, must be {K.shape} as K.")
-    statistics = hsic_statistics(
-        matrix_gram(K),
-        matrix_gram(L),
-        design,
-        second_order=second_order,
-        random_state=random_state,
-    )
-    return one_statistic(statistics, normalize=normalize)
 
 
 def hsic_noise(

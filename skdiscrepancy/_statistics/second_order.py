@@ -15,10 +15,9 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.blocks import LazyRows
-from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
+from skdiscrepancy._data.checks import RandomStateLike, warn_user
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
 from skdiscrepancy._gram.row_sums import Fold, Measure, Moments, RowSums
 from skdiscrepancy._gram.tiles import Gram
@@ -31,9 +30,8 @@ from skdiscrepancy._statistics.noise import (
     sample_noise,
     too_few_rows,
 )
-from skdiscrepancy.designs import Cross, Design, check_design
-from skdiscrepancy.kernels._base import PrecomputedKernel, check_gram
-from skdiscrepancy.pooling import normalize_statistics
+from skdiscrepancy.designs import Cross, Design
+from skdiscrepancy.kernels._base import PrecomputedKernel
 
 # A number below this many units of the working precision, relative to the terms of its
 # sum, is a rounding error of zero.
@@ -302,11 +300,14 @@ def projections_of(
     return Projections.of(value, linear, core, weights, blocks)
 
 
-def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:
-    """Return the Gram of a matrix that is known, m rows in the first sample."""
-    rows = np.arange(len(K), dtype=K.dtype)[:, np.newaxis]
-    samples = [rows] if m is None else [rows[:m], rows[m:]]
-    return gram([PrecomputedKernel(K)], *samples)
+def positions_of(K: np.ndarray) -> np.ndarray:
+    """Return the rows of a PrecomputedKernel that stand for all rows of its matrix."""
+    return np.arange(len(K), dtype=K.dtype)[:, np.newaxis]
+
+
+def matrix_gram(K: np.ndarray) -> KernelGram:
+    """Return the Gram of a matrix that is known."""
+    return gram([PrecomputedKernel(K)], positions_of(K))
 
 
 def design_noise(
@@ -374,14 +375,6 @@ def cross_noise(
     return float(np.sqrt(variance)), max(min(n_rows, n_cols) - 1, 1)
 
 
-def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
-    """Return the statistic of a single kernel, normalised or not."""
-    values, rounding = statistics.values, statistics.rounding
-    if normalize:
-        values = normalize_statistics(values, statistics.scales, rounding=rounding)
-    return float(values[0])
-
-
 def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
     """Warn about the number of rows that a design does not use."""
     warn_user(f"{n_unused} of {n_rows} rows are not used: {why}")
@@ -395,63 +388,6 @@ def warn_left_out(design: Design, n: int, where: str = "") -> None:
             f"{n_unused} of {n} rows are not used{where}: the design {design!r} has no "
             "pair for the last."
         )
-
-
-def ksd_from_gram(
-    H: ArrayLike,
-    *,
-    design: str | Design = "u",
-    normalize: bool = True,
-    random_state: RandomStateLike = None,
-) -> float:
-    """Compute the squared kernel Stein discrepancy from a matrix of the Stein kernel.
-
-    Use this function if you have a matrix of the Stein kernel already. The statistics
-    come from [1]_, the designs and the scale from [2]_.
-
-    Read more in the :ref:`User Guide <ksd>`.
-
-    Parameters
-    ----------
-    H : array-like of shape (n_samples, n_samples)
-        Values of the Stein kernel for all pairs of rows.
-    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
-        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
-    normalize : bool, default=True
-        Divide the statistic by its scale sigma_k.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
-        The global generator of numpy is never used.
-
-    Returns
-    -------
-    score : float
-        The discrepancy. A larger score means a worse fit.
-
-    See Also
-    --------
-    ksd_score : Computes KSD from a sample and a model.
-    KSDEstimator : Scores several samples with the same model and kernels.
-
-    References
-    ----------
-    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
-       goodness-of-fit tests", ICML 2016.
-    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-
-    Examples
-    --------
-    >>> from skdiscrepancy import ksd_from_gram
-    >>> ksd_from_gram([[5.0, 1.0], [1.0, 5.0]], design="u", normalize=False)
-    1.0
-    """
-    design = check_design(design)
-    check_flag(normalize, "normalize")
-    core = matrix_gram(check_gram(H, "H"))
-    warn_left_out(design, core.n)
-    return one_statistic(over_design(core, design, random_state), normalize=normalize)
 
 
 def refuse_far_pairs(design: Design, *samples: Any) -> None:
@@ -493,85 +429,3 @@ def paired_size(X: Any, Y: Any, design: Design) -> int:
         )
     warn_left_out(design, min(m, n), " in each sample")
     return min(m, n)
-
-
-def mmd_from_gram(
-    K_xx: ArrayLike,
-    K_yy: ArrayLike,
-    K_xy: ArrayLike,
-    *,
-    design: str | Design = "u",
-    second_order: bool = False,
-    normalize: bool = True,
-    random_state: RandomStateLike = None,
-) -> float:
-    """Compute the squared maximum mean discrepancy (MMD) from Gram matrices.
-
-    Use this function if you have Gram matrices already, for example of strings or
-    graphs. The statistics come from [1]_, the designs and the scale from [2]_. Complete
-    designs take O((m + n)^2) time.
-
-    Read more in the :ref:`User Guide <mmd>`.
-
-    Parameters
-    ----------
-    K_xx : array-like of shape (m, m)
-        Gram matrix of the first sample.
-    K_yy : array-like of shape (n, n)
-        Gram matrix of the second sample.
-    K_xy : array-like of shape (m, n)
-        Kernel values between the rows of the first and the second sample.
-    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
-        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
-    second_order : bool, default=False
-        Use pairs (X_i, Y_i) also for "u" and "v". Needs samples of equal size.
-    normalize : bool, default=True
-        Divide the statistic by its scale sigma_k.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
-        The global generator of numpy is never used.
-
-    Returns
-    -------
-    score : float
-        The discrepancy. A larger score means a larger difference.
-
-    See Also
-    --------
-    mmd_score : Computes MMD from two samples.
-    MMDEstimator : Compares samples with a fixed reference sample.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
-    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy import mmd_from_gram
-    >>> ones = np.ones((2, 2))
-    >>> mmd_from_gram(ones, ones, 0 * ones, design="v", normalize=False)
-    2.0
-    """
-    design = check_design(design)
-    check_flag(second_order, "second_order")
-    check_flag(normalize, "normalize")
-    K_xx, K_yy = check_gram(K_xx, "K_xx"), check_gram(K_yy, "K_yy")
-    K_xy = check_gram(K_xy, "K_xy", symmetric=False)
-    m, n = len(K_xx), len(K_yy)
-    if K_xy.shape != (m, n):
-        raise ValueError(
-            f"K_xy has shape {K_xy.shape}, must be {(m, n)} to match K_xx and K_yy."
-        )
-    K = np.block([[K_xx, K_xy], [K_xy.T, K_yy]])
-    core: Gram = matrix_gram(K, m)
-    if second_order or not design.complete:
-        size = paired_size(K_xx, K_yy, design)
-        if m != n:
-            some = np.r_[:size, m : m + size]
-            K = K[np.ix_(some, some)]
-        core = matrix_gram(K, size).paired()
-    return one_statistic(over_design(core, design, random_state), normalize=normalize)

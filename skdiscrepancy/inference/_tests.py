@@ -32,7 +32,7 @@ from skdiscrepancy._estimators.ksd import (
     stein_methods,
     stein_test,
 )
-from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.mmd import MMDEstimator, joined_gram
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, side_by_side
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
@@ -443,7 +443,9 @@ def mmd_test_from_gram(
             f"K_xx, K_yy and K_xy hold {numbers} matrices, must hold the same number, "
             "one for each kernel."
         )
-    kernels = [PrecomputedKernel(_joined(*grams)) for grams in zip(*parts, strict=True)]
+    kernels = [
+        PrecomputedKernel(joined_gram(*grams)) for grams in zip(*parts, strict=True)
+    ]
     m = len(np.asarray(parts[0][0]))
     rows = _positions(kernels, "K_xx, K_yy and K_xy")
     estimator, settings = checked_test(MMDEstimator, params | {"kernel": kernels})
@@ -606,18 +608,6 @@ def _as_list(grams: Any, name: str) -> list[Any]:
 def _kernels_of(grams: Any, name: str) -> list[PrecomputedKernel]:
     """Return the kernels of one Gram matrix, or of several."""
     return [PrecomputedKernel(check_gram(K, name)) for K in _as_list(grams, name)]
-
-
-def _joined(K_xx: ArrayLike, K_yy: ArrayLike, K_xy: ArrayLike) -> np.ndarray:
-    """Return the Gram matrix of both samples together."""
-    within_x, within_y = check_gram(K_xx, "K_xx"), check_gram(K_yy, "K_yy")
-    cross = check_gram(K_xy, "K_xy", symmetric=False)
-    if cross.shape != (len(within_x), len(within_y)):
-        raise ValueError(
-            f"K_xy has shape {cross.shape}, must be {(len(within_x), len(within_y))} "
-            "for the rows of K_xx and K_yy."
-        )
-    return np.block([[within_x, cross], [cross.T, within_y]])
 
 
 def _positions(kernels: list[PrecomputedKernel], names: str) -> np.ndarray:
