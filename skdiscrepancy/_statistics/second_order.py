@@ -213,12 +213,19 @@ def _merge(first: Any, second: Any) -> Any:
     return value + second[0], np.maximum(size, second[1]), moments.merge(others)
 
 
-def _witness_of(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
-    """Return the sum over kernels of the mean over the last sample, less the first."""
-    first, *others = (
-        sums / p.total for sums, p in zip(part.sums, measures, strict=True)
-    )
-    return [np.sum(others[0] - first if others else first, axis=0)]
+def _over_kernels(part: RowSums) -> list[np.ndarray]:
+    """Return the sums over kernels of the sums over each sample."""
+    return [np.sum(part.sums, axis=1)]
+
+
+@np.errstate(all="ignore")
+def mean_sums(gram: Gram, **how: Any) -> list[np.ndarray]:
+    """Return the sums over each sample, for the rows of each, as means over kernels."""
+    sums: Any = None
+    for _, _, found in gram.fold(Fold(_over_kernels, add, keep_order=True, **how)):
+        own = [np.concatenate(parts, axis=1) / gram.n_kernels for parts in found]
+        sums = own if sums is None else list(map(add, sums, own))
+    return sums
 
 
 def witness(gram: Gram) -> np.ndarray:
@@ -228,20 +235,9 @@ def witness(gram: Gram) -> np.ndarray:
     mean over the first, for the mean of all kernels, at the rows of the sample that has
     no weights.
     """
-    step = partial(_witness_of, gram.measures)
-    [(_, _, [rows])] = gram.fold(Fold(step, add, shifted=True))
-    return check_finite(np.concatenate(rows) / gram.n_kernels)
-
-
-def _contributions(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
-    """Return the contributions of Y from row sums, and their level from those of X."""
-    p, q = measures
-    assert part.measure is not None
-    with np.errstate(all="ignore"):
-        if part.sample == 0:
-            weights = np.full(part.sums[0].shape[1], part.measure.weights)
-            return [np.atleast_1d((part.sums[0] @ weights).sum() / p.total**2)]
-        return [np.sum(part.sums[1] / q.total - 2 * part.sums[0] / p.total, axis=0)]
+    [sums] = mean_sums(gram, shifted=True)
+    first, *others = (s / p.total for s, p in zip(sums, gram.measures, strict=True))
+    return check_finite(others[0] - first if others else first)
 
 
 def row_contributions(gram: Gram) -> np.ndarray:
@@ -249,18 +245,10 @@ def row_contributions(gram: Gram) -> np.ndarray:
 
     The V-statistic is their weighted mean.
     """
-    step, values = partial(_contributions, gram.measures), np.zeros(gram.sizes[1])
-    for _, _, found in gram.fold(Fold(step, add, keep_order=True)):
-        level, rows = map(np.concatenate, found)
-        values += level.sum() + rows
-    return check_finite(values / gram.n_kernels)
-
-
-def _within_and_across(part: RowSums) -> list[np.ndarray]:
-    """Return sums over kernels of the sums over the sample of a row, and the other."""
-    own = part.sums[part.sample]
-    others = [sums for j, sums in enumerate(part.sums) if j != part.sample]
-    return [np.sum([own, *(others or [np.zeros_like(own)])], axis=1)]
+    (p, q), (of_x, of_y) = gram.measures, mean_sums(gram)
+    with np.errstate(all="ignore"):
+        level = of_x[0] @ np.full(of_x.shape[1], p.weights) / p.total**2
+        return check_finite(level + of_y[1] / q.total - 2 * of_y[0] / p.total)
 
 
 def projections_of(
@@ -277,19 +265,14 @@ def projections_of(
     blocks = [RowBlocks.of(n, length, len(sizes)) for n in sizes]
     # Offsets cancel if all pairs within and across samples have one weight.
     shifted = gram.stacked_weights is None
-    how = Fold(_within_and_across, add, False, keep_order=True, shifted=shifted)
-    sums: Any = [0.0] * len(sizes)
+    sums = mean_sums(gram, diagonal=False, shifted=shifted)
     weights = [p.weights * np.ones(n) for p, n in zip(measures, sizes, strict=True)]
     linear = {}
     with np.errstate(all="ignore"):
-        for _, _, found in gram.fold(how):
-            sums = [a + np.concatenate(b, 1) for a, b in zip(sums, found, strict=True)]
         for a, (name, p, w) in enumerate(zip(names, measures, weights, strict=True)):
-            within, across = w * sums[a] / gram.n_kernels
-            within, across = (
-                within / p.pairs,
-                across / (p.total * measures[a - 1].total),
-            )
+            within, across = w * sums[a][a] / p.pairs, np.zeros(len(w))
+            if len(sizes) > 1:
+                across = w * sums[a][1 - a] / (p.total * measures[1 - a].total)
             centres = p.others / p.pairs * within.sum() - across.sum() / p.total
             linear[name] = within - across - w * centres
             value += float(within.sum() - across.sum())
