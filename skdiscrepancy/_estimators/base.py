@@ -198,26 +198,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             )
         return self.feature_seed_
 
-    def _check_weights(
-        self,
-        sample_weight: Any,
-        X: Any,
-        design: Design,
-        name: str = "sample_weight",
-        n_samples: int = 1,
-    ) -> np.ndarray:
-        """Check the weights of the rows of X.
-
-        Some rows of each of the samples must have a weight. The weights sum to one.
-        """
-        if isinstance(X, LazyRows):
-            raise ValueError(
-                f"{name} must be None for a sample that is read by blocks. Pass an "
-                "array, a sparse matrix or a DataFrame."
-            )
-        least = design._least_rows(n_samples)
-        return check_weights(sample_weight, n_rows(X) or 0, least, name)
-
     def _weighted(
         self,
         samples: list[Any],
@@ -233,15 +213,20 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         why = f"with {name}, because it divides by numbers of rows"
         refuse_balanced(settings.kernels, why)
         refuse_balanced(settings.target_kernels, why, "target_kernel")
-        weights = self._check_weights(
-            sample_weight, samples[0], settings.design, name, len(samples)
-        )
+        if isinstance(samples[0], LazyRows):
+            raise ValueError(
+                f"{name} must be None for a sample that is read by blocks. Pass an "
+                "array, a sparse matrix or a DataFrame."
+            )
+        n, least = n_rows(samples[0]) or 0, settings.design._least_rows(len(samples))
+        weights = check_weights(sample_weight, n, least, name)
         return *(rows_with_weight(Z, weights) for Z in samples), weights[weights > 0]
 
     def _gram_options(self) -> dict[str, Any]:
         """Return how a fitted estimator computes its Gram operators."""
         seed = 0 if self.n_components is None else self._seed()
-        return {"n_components": self.n_components, "seed": seed, "run": self._run}
+        run = Run(self.n_jobs, self.verbose)
+        return {"n_components": self.n_components, "seed": seed, "run": run}
 
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""

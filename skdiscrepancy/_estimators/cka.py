@@ -349,15 +349,8 @@ class Variable:
 
     def alignment(self, other: Variable) -> float:
         """Return CKA of the V-statistic, from 0 to 1."""
-        return float(alignments([self], np.array([self.product(other)]), other)[0])
-
-
-def alignments(
-    variables: list[Variable], products: np.ndarray, other: Variable
-) -> np.ndarray:
-    """Return CKA, from 0 to 1, of variables with another, from inner products."""
-    norms = np.array([variable.norm for variable in variables])
-    return cka(products[:, np.newaxis], norms, np.array([other.norm]))[:, 0].clip(0, 1)
+        scale = self.norm * other.norm
+        return float(np.clip(self.product(other) / scale, 0, 1)) if scale > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)

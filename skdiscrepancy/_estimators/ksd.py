@@ -180,10 +180,6 @@ class GivenGradients:
             return f"gradients in {kind_of_blocks(self.values)}"
         return f"gradients of shape {np.shape(self.values)}"
 
-    def take(self, X: np.ndarray, rows: np.ndarray) -> GivenGradients:
-        """Return the gradients at some rows of the sample X."""
-        return GivenGradients(check_gradients(self.values, X)[rows])
-
 
 def as_given(model: Any) -> Any:
     """Prepare the model of a one-call function, which does not refit a fitted model.
@@ -200,13 +196,6 @@ def as_given(model: Any) -> Any:
 def freeze(model: Any) -> Any:
     """Return a model that `fit` does not change."""
     return FrozenEstimator(model) if is_density_estimator(model) else model
-
-
-def in_scale(
-    scale: np.ndarray | None, X: np.ndarray, gradients: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Divide columns by their scale, and multiply gradients by it. None is no scale."""
-    return (X, gradients) if scale is None else (X / scale, gradients * scale)
 
 
 def is_fitted(model: Any) -> bool:
@@ -337,7 +326,7 @@ def lazy_stein_blocks(
     The gradients of a block are computed where the block is, in every pass.
     """
     if not isinstance(score_function, GivenGradients):
-        view = partial(_with_gradients, score_function, scale)
+        view = partial(_stein_rows, scale, partial(_with_gradients, score_function))
         return LazyBlocks(*samples, view=view, run=run)
     if len(samples) > 1:
         raise ValueError(
@@ -351,20 +340,18 @@ def lazy_stein_blocks(
             "as X."
         )
     blocks = paired_blocks(X, G, run=run)
-    blocks.view = partial(_with_given, scale, blocks.view)
+    blocks.view = partial(_stein_rows, scale, blocks.view)
     return blocks
 
 
-def _with_gradients(
-    score_function: Any, scale: np.ndarray | None, block: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    return in_scale(scale, block, gradients_at(block, score_function))
+def _with_gradients(score_function: Any, X: np.ndarray) -> tuple[Any, Any]:
+    return X, gradients_at(X, score_function)
 
 
-def _with_given(
-    scale: np.ndarray | None, columns: Any, block: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    return in_scale(scale, *columns(block))
+def _stein_rows(scale: Any, view: Any, rows: Any) -> tuple[Any, Any]:
+    """Return rows and gradients, in units of the scale of the columns if any."""
+    X, gradients = view(rows)
+    return (X, gradients) if scale is None else (X / scale, gradients * scale)
 
 
 def stein_methods(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -658,7 +645,11 @@ class KSDEstimator(BaseDiscrepancy):
     ) -> tuple[Any, Any]:
         """Fit the model and the kernels; return rows as they read them, and weights."""
         X = self._validate_first(X, settings)
-        X, weights = self._with_weight(X, sample_weight, settings.design)
+        if sample_weight is not None and isinstance(self.model, GivenGradients):
+            given = check_gradients(self.model.values, X)
+            given, _ = self._weighted([given], sample_weight, settings)
+            self.model = GivenGradients(given)
+        X, weights = self._weighted([X], sample_weight, settings)
         # The model comes first, because its errors are quick to detect.
         fitted = fit_model(self.model, X, y, self.random_state)
         self.model_, self.score_function_ = fitted
@@ -716,9 +707,8 @@ class KSDEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compute the discrepancy of rows that are not validated."""
-        design = settings.design
-        X = self._validate(X, reset=False, least=design._least_rows())
-        return self._compare(*self._with_weight(X, sample_weight, design), settings)
+        X = self._validate(X, reset=False, least=settings.design._least_rows())
+        return self._compare(*self._weighted([X], sample_weight, settings), settings)
 
     @in_one_blas_thread
     def _compare(self, X: Any, weights: Any, settings: Settings) -> DiscrepancyResult:
@@ -778,7 +768,7 @@ class KSDEstimator(BaseDiscrepancy):
         check_is_fitted(self)
         settings = self._check_test(**given)
         X = self._validate(X, reset=False, least=2)
-        X, weights = self._with_weight(X, sample_weight, settings.design)
+        X, weights = self._weighted([X], sample_weight, settings)
         return self._test_rows(X, weights, settings)
 
     @in_one_blas_thread
@@ -860,7 +850,7 @@ class KSDEstimator(BaseDiscrepancy):
             blocks = lazy_stein_blocks(self.score_function_, scale, *rows, run=run)
             rows = rows if scale is None else [X / scale for X in rows]
         else:
-            both = [in_scale(scale, *sample) for sample in samples]
+            both = [_stein_rows(scale, tuple, sample) for sample in samples]
             rows, gradients = map(list, zip(*both, strict=True))
             if self.n_components is None:
                 core = SteinGram(self.kernels_, rows, gradients, run)
@@ -893,18 +883,6 @@ class KSDEstimator(BaseDiscrepancy):
         reader.encoder = None if isinstance(self.encoder, str) else self.encoder
         self.encoder_ = reader.fit([X])
         return self._validate(X, reset=True, least=least)
-
-    def _with_weight(
-        self, X: Any, sample_weight: Any, design: Design
-    ) -> tuple[Any, np.ndarray | None]:
-        """Return the rows that have a weight, and their weights, if there are any."""
-        if sample_weight is None:
-            return X, None
-        weights = self._check_weights(sample_weight, X, design)
-        some = weights > 0
-        if isinstance(self.model, GivenGradients):
-            self.model = self.model.take(X, some)
-        return X[some], weights[some]
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
         if not reset:

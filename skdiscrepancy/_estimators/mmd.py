@@ -202,8 +202,6 @@ def refuse_second_sample(X: Any, y: Any) -> None:
     If X has several columns, a `y` of a single column passes, because some pipelines
     store labels in this form.
     """
-    if y is None:
-        return
     n_given = n_columns(y)
     if n_given is None or (n_given == 1 and n_columns(X) != 1):
         return
@@ -265,10 +263,13 @@ def effect_of(
     leave no effect size.
     """
     both = gram([kernel], *samples, run=run)
-    found = complete(both, unbiased=True)
+    try:
+        found = complete(both, unbiased=True)
+    except ValueError:
+        # The statistic is not finite.
+        return None
     values, scales = found.values, found.scales
-    # An infinite rounding error is at least as large as any scale.
-    if not (np.isfinite([values, scales]).all() and scales[0] > found.rounding[0]):
+    if scales[0] <= found.rounding[0]:
         return None
     [value] = normalize_statistics(values, scales, rounding=found.rounding)
     with np.errstate(all="ignore"):
@@ -472,6 +473,7 @@ class MMDEstimator(BaseDiscrepancy):
     verbose: int = 0
 
     @explains_keywords
+    @in_one_blas_thread
     def fit(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> MMDEstimator:
@@ -501,12 +503,8 @@ class MMDEstimator(BaseDiscrepancy):
             Fitted estimator.
         """
         settings = self._check_params()
-        refuse_second_sample(X, y)
-        return self._fit(X, settings, sample_weight)
-
-    @in_one_blas_thread
-    def _fit(self, X: Any, settings: Settings, sample_weight: Any = None) -> Self:
-        """Keep the reference sample, with checked parameters."""
+        if y is not None:
+            refuse_second_sample(X, y)
         reader = self._reader(settings.kernels, settings.design._least_rows())
         X, weights = self._weighted([reader.blocks(X)], sample_weight, settings)
         self.encoder_ = reader.fit([X])
@@ -571,7 +569,8 @@ class MMDEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compare rows that are not validated with the reference sample."""
-        refuse_second_sample(X, y)
+        if y is not None:
+            refuse_second_sample(X, y)
         X, weights = self._weighted([X], sample_weight, settings)
         least = settings.design._least_rows()
         Y = self._reader(self.kernels_, least).rows(X, reset=False)
@@ -634,7 +633,8 @@ class MMDEstimator(BaseDiscrepancy):
                 "sample_weight."
             )
         settings = self._check_test(paired=paired, **given)
-        refuse_second_sample(X, y)
+        if y is not None:
+            refuse_second_sample(X, y)
         # `set_params` may have changed the kernels, and so the types they read.
         reader = self._reader(settings.kernels, settings.design._least_rows())
         X = reader.blocks(X)

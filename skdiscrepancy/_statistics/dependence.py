@@ -270,7 +270,7 @@ def hsic_statistics(
     values, scales = products.results
     # The U-statistic divides rounding errors too.
     sizes = products.sizes / (1.0 if w is None else norms.four)
-    return Statistics.of(values, scales, nu, sizes, [products.dtype]).checked()
+    return Statistics.of(values, scales, nu, sizes, [products.dtype])
 
 
 def _norms_and_centring(
@@ -432,7 +432,7 @@ def dependence_of_features(
         np.mean(sizes, axis=0).ravel() / (norms.four if varies else 1.0),
         [np.float64],
         errors.ravel(),
-    ).checked()
+    )
 
 
 def _core_of_features(pair: FeaturePair, unbiased: bool) -> tuple[Any, ...]:

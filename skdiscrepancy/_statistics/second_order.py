@@ -56,16 +56,11 @@ class Statistics:
 
     @classmethod
     def of(
-        cls,
-        values: Any,
-        scales: Any,
-        nu: float,
-        sizes: Any,
-        dtypes: list[Any],
-        *more: Any,
+        cls, values: Any, scales: Any, nu: float, sizes: Any, dtypes: Any, *more: Any
     ) -> Statistics:
-        """Return the statistics of terms of a size and a precision for each kernel."""
+        """Return finite statistics of terms of a size and a type for each kernel."""
         eps = np.array([np.finfo(dtype).eps for dtype in dtypes])
+        check_finite(np.array([values, scales, sizes]))
         return cls(values, scales, nu, ROUNDING * eps * sizes, *more)
 
     @property
@@ -73,11 +68,6 @@ class Statistics:
         """Shares of the kernels in the number that has a standard error."""
         K = len(self.scales)
         return np.full(K, 1 / K) if self.chosen is None else np.eye(K)[self.chosen]
-
-    def checked(self) -> Statistics:
-        """Refuse numbers that are not finite."""
-        check_finite(np.array([self.values, self.scales, self.rounding]))
-        return self
 
 
 def check_finite(values: np.ndarray) -> np.ndarray:
@@ -103,13 +93,13 @@ def over_design(
     Complete designs may have two samples, weights and features.
     """
     if design.complete:
-        return complete(core, unbiased=not design.biased, scales=scales).checked()
+        return complete(core, unbiased=not design.biased, scales=scales)
     refuse_pair_weights(design, *core.weights)
     moments = core.moments(design, random_state)
     nu = moments.weight / core.n
     with np.errstate(all="ignore"):
         sigma, sizes = moments.scale, core.magnitudes().mean(axis=1)
-    return Statistics.of(moments.mean, sigma, nu, sizes, [core.dtype]).checked()
+    return Statistics.of(moments.mean, sigma, nu, sizes, [core.dtype])
 
 
 # Numbers of a part that stay in the cache.

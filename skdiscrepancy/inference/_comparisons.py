@@ -22,6 +22,7 @@ from skdiscrepancy._estimators.ksd import (
     GivenGradients,
     KSDEstimator,
     as_given,
+    check_gradients,
     is_fitted,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
@@ -291,15 +292,12 @@ def ksd_compare(
     estimator = KSDEstimator(givens[0], **STATISTIC, **params)
     settings = estimator._check_params()
     rows = estimator._validate_first(as_table(X), settings)
-    weights = None
-    if sample_weight is not None:
-        weights = estimator._check_weights(sample_weight, rows, settings.design)
-        some = weights > 0
-        givens = [
-            given.take(rows, some) if isinstance(given, GivenGradients) else given
-            for given in givens
-        ]
-        rows, weights = rows[some], weights[some]
+    for i, given in enumerate(givens):
+        if sample_weight is not None and isinstance(given, GivenGradients):
+            own = [check_gradients(given.values, rows)]
+            own, _ = estimator._weighted(own, sample_weight, settings)
+            givens[i] = GivenGradients(own)
+    rows, weights = estimator._weighted([rows], sample_weight, settings)
     estimator._fit_kernels(rows, settings.kernels)
     length = _length(block_length, [rows], [estimator.kernels_])
     found = []

@@ -864,8 +864,7 @@ def drift_report(
         how = {name: getattr(mmd, name) for name in same}
         if isinstance(mmd.bandwidth, str) and mmd.bandwidth == "dyadic":
             how["bandwidth"] = "grid"
-        complete = Settings(CompleteU(), settings.kernels)
-        fitted = MMDEstimator(**how)._fit(x[kept], complete)
+        fitted = MMDEstimator(kernel=settings.kernels, **how).fit(x[kept])
         contributions, rows = fitted._contributions(y[others]), others
         line.advance()
     names, sample = column_tests.feature_names, tables.samples[1]
