@@ -33,7 +33,12 @@ from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
-from skdiscrepancy._statistics.second_order import Statistics, check_finite
+from skdiscrepancy._statistics.second_order import (
+    Statistics,
+    check_finite,
+    design_noise,
+    over_design,
+)
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
@@ -232,6 +237,12 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Return how samples of at least so many rows are read for kernels."""
         fitted = getattr(self, "encoder_", None)
         return Reader(kernels, least, self.encoder, self, encoder_=fitted)
+
+    def _estimate(self, core: Any, settings: Settings) -> DiscrepancyResult:
+        """Compute the discrepancy of a Gram over the design, and its uncertainty."""
+        design, scales = settings.design, self.normalize or settings.errors
+        statistics = over_design(core, design, self.random_state, scales=scales)
+        return self._result(statistics, settings, partial(design_noise, core, design))
 
     def _result(
         self,

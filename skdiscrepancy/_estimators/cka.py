@@ -47,7 +47,7 @@ from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._statistics.dependence import centring_offsets, hsic_statistics
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike, RowKernel, refuse_balanced
 from skdiscrepancy.kernels._names import (
     N_BANDWIDTHS,
@@ -209,9 +209,8 @@ def hsic_terms(
     if weights is not None:
         for own in grams:
             own.run = run
-        how: Any = {"second_order": False, "weights": weights}
-        design = check_design("u" if unbiased else "v")
-        found = [hsic_statistics(grams[i], grams[j], design, **how) for i, j in pairs]
+        how: Any = {"w": weights, "unbiased": unbiased}
+        found = [hsic_statistics(grams[i], grams[j], **how) for i, j in pairs]
         values = np.array([(own.values[0], own.rounding[0]) for own in found]).T
         return check_finite(values[0]), values[1]
     # Sums beyond floating point are refused below.

@@ -43,7 +43,6 @@ from skdiscrepancy._nulls.shifts import (
 )
 from skdiscrepancy._statistics.dependence import (
     dependence_of_features,
-    feature_noise,
     hsic_noise,
     hsic_projections,
     hsic_statistics,
@@ -51,7 +50,11 @@ from skdiscrepancy._statistics.dependence import (
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Projections
-from skdiscrepancy._statistics.second_order import positions_of, refuse_far_pairs
+from skdiscrepancy._statistics.second_order import (
+    positions_of,
+    refuse_far_pairs,
+    refuse_pair_weights,
+)
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import (
     Kernel,
@@ -351,24 +354,23 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> DiscrepancyResult:
         """Compute the dependence in validated rows."""
         design = settings.design
-        features = self.n_components is not None and not settings.on_pairs
-        pair = self._pair(X, y, weights=weights) if features else None
-        if pair is not None:
+        if settings.on_pairs:
+            refuse_pair_weights(design, weights)
+            core = paired_core(*self._grams(X, y, settings), design)
+            return self._estimate(core, settings)
+        unbiased, source = not design.biased, None
+        if self.n_components is not None:
+            source = self._pair(X, y, weights=weights)
+        if source is not None:
             scales = self.normalize or settings.errors
-            statistics = dependence_of_features(
-                pair, unbiased=not design.biased, scales=scales
-            )
-            return self._result(statistics, settings, partial(feature_noise, pair))
-        x, z = self._grams(X, y, settings)
-        flags: Any = {"weights": weights, "second_order": self.second_order}
-        statistics = hsic_statistics(
-            x, z, design, random_state=self.random_state, **flags
-        )
-        noise = partial(hsic_noise, x, z, design, **flags)
-        result = self._result(statistics, settings, noise)
-        # Features of these kernels are exact, and have no random errors.
-        errors = np.zeros_like(result.statistics)
-        return replace(result, feature_errors=errors) if features else result
+            found = dependence_of_features(source, unbiased=unbiased, scales=scales)
+        else:
+            source = self._grams(X, y, settings)
+            found = hsic_statistics(*source, weights, unbiased=unbiased)
+            if self.n_components is not None:
+                # Features of these kernels are exact, and have no random errors.
+                found = replace(found, errors=np.zeros_like(found.values))
+        return self._result(found, settings, partial(hsic_noise, source, weights))
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join(OPTIONS), without="n_groups")

@@ -71,9 +71,7 @@ from skdiscrepancy._nulls.pvalues import (
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
-    design_noise,
     matrix_gram,
-    over_design,
     refuse_far_pairs,
     warn_left_out,
     witness,
@@ -196,6 +194,11 @@ def as_given(model: Any) -> Any:
 def freeze(model: Any) -> Any:
     """Return a model that `fit` does not change."""
     return FrozenEstimator(model) if is_density_estimator(model) else model
+
+
+def in_scale(scale: Any, X: np.ndarray, gradients: np.ndarray) -> tuple[Any, Any]:
+    """Divide columns by their scale, and multiply gradients by it. None is no scale."""
+    return (X, gradients) if scale is None else (X / scale, gradients * scale)
 
 
 def is_fitted(model: Any) -> bool:
@@ -348,10 +351,8 @@ def _with_gradients(score_function: Any, X: np.ndarray) -> tuple[Any, Any]:
     return X, gradients_at(X, score_function)
 
 
-def _stein_rows(scale: Any, view: Any, rows: Any) -> tuple[Any, Any]:
-    """Return rows and gradients, in units of the scale of the columns if any."""
-    X, gradients = view(rows)
-    return (X, gradients) if scale is None else (X / scale, gradients * scale)
+def _stein_rows(scale: Any, view: Any, block: Any) -> tuple[Any, Any]:
+    return in_scale(scale, *view(block))
 
 
 def stein_methods(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -713,12 +714,9 @@ class KSDEstimator(BaseDiscrepancy):
     @in_one_blas_thread
     def _compare(self, X: Any, weights: Any, settings: Settings) -> DiscrepancyResult:
         """Compare validated rows with the model."""
-        design = settings.design
-        warn_left_out(design, len(X))
+        warn_left_out(settings.design, len(X))
         core = self._core((X, self._gradients(X)), weights=[weights])
-        scales = self.normalize or settings.errors
-        statistics = over_design(core, design, self.random_state, scales=scales)
-        return self._result(statistics, settings, partial(design_noise, core, design))
+        return self._estimate(core, settings)
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join((*OPTIONS, "sample_weight")))
@@ -850,7 +848,7 @@ class KSDEstimator(BaseDiscrepancy):
             blocks = lazy_stein_blocks(self.score_function_, scale, *rows, run=run)
             rows = rows if scale is None else [X / scale for X in rows]
         else:
-            both = [_stein_rows(scale, tuple, sample) for sample in samples]
+            both = [in_scale(scale, *sample) for sample in samples]
             rows, gradients = map(list, zip(*both, strict=True))
             if self.n_components is None:
                 core = SteinGram(self.kernels_, rows, gradients, run)
@@ -1060,9 +1058,8 @@ def ksd_from_gram(H: ArrayLike, **params: Any) -> float:
     1.0
     """
     estimator = KSDEstimator(pooling=None, **params)
-    design = estimator._check_params().design
+    settings = estimator._check_params()
     H = check_gram(H, "H")
     estimator.kernels_ = [PrecomputedKernel(H)]
-    warn_left_out(design, len(H))
-    found = over_design(matrix_gram(H), design, estimator.random_state)
-    return estimator._result(found).value
+    warn_left_out(settings.design, len(H))
+    return estimator._estimate(matrix_gram(H), settings).value

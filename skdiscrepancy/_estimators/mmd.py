@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from operator import is_
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,7 +56,6 @@ from skdiscrepancy._statistics.noise import (
 )
 from skdiscrepancy._statistics.second_order import (
     complete,
-    design_noise,
     over_design,
     paired_size,
     positions_of,
@@ -565,6 +564,7 @@ class MMDEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
+    @in_one_blas_thread
     def _evaluate(
         self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
@@ -574,7 +574,7 @@ class MMDEstimator(BaseDiscrepancy):
         X, weights = self._weighted([X], sample_weight, settings)
         least = settings.design._least_rows()
         Y = self._reader(self.kernels_, least).rows(X, reset=False)
-        return self._compare(Y, settings, weights)
+        return self._estimate(self._core(Y, settings, weights), settings)
 
     @explains_keywords
     @takes_parameters_of(check_options, first=" ".join(OPTIONS))
@@ -782,7 +782,7 @@ class MMDEstimator(BaseDiscrepancy):
         settings: Settings,
         table: Any,
         weights: np.ndarray | None = None,
-    ) -> Self:
+    ) -> None:
         """Keep the first sample, and choose bandwidths from all samples."""
         layout = layout_of(self.encoder_, table_of(table))
         collection = collection_of(self, samples, settings.kernels, layout)
@@ -793,18 +793,6 @@ class MMDEstimator(BaseDiscrepancy):
         self.kernels_ = collection
         self._kept: Any = (None,) * 5
         self._remember()
-        return self
-
-    @in_one_blas_thread
-    def _compare(
-        self, Y: np.ndarray, settings: Settings, weights: np.ndarray | None = None
-    ) -> DiscrepancyResult:
-        """Compare validated rows with the reference sample."""
-        core, design = self._core(Y, settings, weights), settings.design
-        scales = self.normalize or settings.errors
-        statistics = over_design(core, design, self.random_state, scales=scales)
-        noise = partial(design_noise, core, design)
-        return self._result(statistics, settings, noise)
 
     def _keep_sums(self, *, scales: bool) -> None:
         """Keep the sums within the reference, unless they depend on other rows too."""
@@ -865,6 +853,7 @@ class MMDEstimator(BaseDiscrepancy):
         left.reference_weight_ = None if of_x is None else of_x[some]
         return left._core(X[rows], settings, weights)
 
+    @in_one_blas_thread
     def _evaluate_pair(
         self,
         X: ArrayLike,
@@ -876,8 +865,8 @@ class MMDEstimator(BaseDiscrepancy):
         """Compare two samples, with bandwidths from both samples."""
         read = self._read([X, Y], settings, (sample_weight, sample_weight_Y))
         table, [rows, others], [weights, of_y] = read
-        fitted = self._learn([rows, others], settings, table, weights)
-        return fitted._compare(others, settings, of_y)
+        self._learn([rows, others], settings, table, weights)
+        return self._estimate(self._core(others, settings, of_y), settings)
 
     @explains_keywords
     def score_batches(
@@ -1251,4 +1240,5 @@ def mmd_from_gram(
     estimator = MMDEstimator(kernel=PrecomputedKernel(K), pooling=None, **params)
     settings, estimator.encoder_ = estimator._check_params(), None
     X, Y = np.split(positions_of(K), [len(np.asarray(K_xx))])
-    return estimator._learn([X, Y], settings, X)._compare(Y, settings).value
+    estimator._learn([X, Y], settings, X)
+    return estimator._estimate(estimator._core(Y, settings), settings).value
