@@ -259,7 +259,14 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         kernels = self._members()
         values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
-            values = _square_roots(values, statistics.rounding)
+            # V-statistics are negative by rounding, or if the kernel is indefinite.
+            if np.any(values < -statistics.rounding):
+                raise ValueError(
+                    "squared == False, must be True: the V-statistic of kernel "
+                    f"{int(np.argmin(values))} is {values.min():.3g} < 0, because the "
+                    "kernel is not positive definite."
+                )
+            values = np.sqrt(np.maximum(values, 0))
             if errors is not None:
                 # To first order, but the error of a square is at least its square.
                 with np.errstate(all="ignore"):
@@ -325,17 +332,3 @@ def collection_of(
         run = partial(run_all, run=Run(estimator.n_jobs), require="sharedmem")
     bandwidth, n_bandwidths = getattr(estimator, name), estimator.n_bandwidths
     return build_collection(samples, kernels, bandwidth, n_bandwidths, run)
-
-
-def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
-    """Take square roots.
-
-    A V-statistic is negative only by rounding, or if its kernel is indefinite.
-    """
-    if np.any(values < -rounding):
-        raise ValueError(
-            f"squared == False, must be True: the V-statistic of kernel "
-            f"{int(np.argmin(values))} is {values.min():.3g} < 0, because the kernel "
-            "is not positive definite."
-        )
-    return np.sqrt(np.maximum(values, 0))

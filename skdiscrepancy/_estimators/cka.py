@@ -511,30 +511,6 @@ def _is_layer(item: Any) -> bool:
     return isinstance(item, (list, tuple)) and any(np.ndim(row) > 0 for row in item[:1])
 
 
-def _cka_matrix(
-    left: _Layers, right: _Layers, settings: CKASettings, run: Run
-) -> np.ndarray:
-    """Return CKA of every layer on the left with every layer on the right."""
-    p, q = len(left.rows), len(right.rows)
-    rows, kernels, titles = left.rows, left.kernels, left.titles
-    pairs = list(combinations_with_replacement(range(p), 2))
-    if right is not left:
-        rows, kernels = [*rows, *right.rows], [*kernels, *right.kernels]
-        titles = [*titles, *right.titles]
-        pairs = [(i, i) for i in range(p + q)]
-        pairs += product(range(p), range(p, p + q))
-    for title, own in zip(titles, rows, strict=True):
-        if len(own) != len(rows[0]):
-            raise ValueError(
-                f"{title[0].upper()}{title[1:]} has {len(own)} rows, must have "
-                f"{len(rows[0])} as {titles[0]}. A list is a list of layers. Pass "
-                "blocks of rows as a function that returns an iterator of blocks."
-            )
-    both = list(zip(rows, kernels, strict=True))
-    terms = settings.terms(both, pairs, left.weights, run)
-    return cka_of_terms(terms, pairs, titles)[:p, 0 if right is left else p :]
-
-
 @declares_parameters
 class CKAEstimator(KeywordHints, BaseEstimator):
     r"""Centred kernel alignment (CKA) over minibatches.
@@ -880,8 +856,24 @@ def cka_score(
     left = _Layers(X, 0, *how)
     symmetric = Y is X and given["target_kernel"] is None
     right = left if symmetric else _Layers(Y, 1, *how)
-    run = Run(given["n_jobs"], given["verbose"])
-    matrix = _cka_matrix(left, right, settings, run)
+    p, q = len(left.rows), len(right.rows)
+    rows, kernels, titles = left.rows, left.kernels, left.titles
+    pairs = list(combinations_with_replacement(range(p), 2))
+    if not symmetric:
+        rows, kernels = [*rows, *right.rows], [*kernels, *right.kernels]
+        titles = [*titles, *right.titles]
+        pairs = [(i, i) for i in range(p + q)]
+        pairs += product(range(p), range(p, p + q))
+    for title, own in zip(titles, rows, strict=True):
+        if len(own) != len(rows[0]):
+            raise ValueError(
+                f"{title[0].upper()}{title[1:]} has {len(own)} rows, must have "
+                f"{len(rows[0])} as {titles[0]}. A list is a list of layers. Pass "
+                "blocks of rows as a function that returns an iterator of blocks."
+            )
+    both, run = zip(rows, kernels, strict=True), Run(given["n_jobs"], given["verbose"])
+    terms = settings.terms(list(both), pairs, left.weights, run)
+    matrix = cka_of_terms(terms, pairs, titles)[:p, 0 if symmetric else p :]
     if not left.several and not right.several:
         return float(matrix[0, 0])
     return CKAResult(matrix, left.names, right.names, left.kernels, right.kernels)

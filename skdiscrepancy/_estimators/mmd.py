@@ -82,6 +82,10 @@ from skdiscrepancy.pooling import normalize_statistics
 ALL_ROWS, FRACTION = 300, 0.4
 # Rows of both samples for the noise of the effect size.
 NOISE_ROWS = 200
+# Why kernels with values that depend on numbers of rows have no witness function.
+FOR_POINTS = (
+    "for a witness function, because its values would change with the number of points"
+)
 # About this many rows give the scales of kernels that have features.
 EXAMPLES = 1024
 
@@ -185,14 +189,6 @@ def _by_label(frame: Any, by: Any) -> Iterator[tuple[Any, Any]]:
         return
     for label, part in frame.groupby(by, sort=False, observed=True):
         yield label, part.drop(columns=by)
-
-
-def _refuse_balanced(kernels: list[KernelLike]) -> None:
-    refuse_balanced(
-        kernels,
-        "for a witness function, because its values would change with the number of "
-        "points",
-    )
 
 
 def refuse_second_sample(X: Any, y: Any) -> None:
@@ -777,11 +773,7 @@ class MMDEstimator(BaseDiscrepancy):
         return tag_sparse(super().__sklearn_tags__(), self.kernel)
 
     def _learn(
-        self,
-        samples: list[np.ndarray],
-        settings: Settings,
-        table: Any,
-        weights: np.ndarray | None = None,
+        self, samples: list[Any], settings: Settings, table: Any, weights: Any = None
     ) -> None:
         """Keep the first sample, and choose bandwidths from all samples."""
         layout = layout_of(self.encoder_, table_of(table))
@@ -855,18 +847,13 @@ class MMDEstimator(BaseDiscrepancy):
 
     @in_one_blas_thread
     def _evaluate_pair(
-        self,
-        X: ArrayLike,
-        Y: ArrayLike,
-        settings: Settings,
-        sample_weight: Any = None,
-        sample_weight_Y: Any = None,
+        self, X: Any, Y: Any, settings: Settings, *weights: Any
     ) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""
-        read = self._read([X, Y], settings, (sample_weight, sample_weight_Y))
-        table, [rows, others], [weights, of_y] = read
-        self._learn([rows, others], settings, table, weights)
-        return self._estimate(self._core(others, settings, of_y), settings)
+        read = self._read([X, Y], settings, weights or (None, None))
+        table, samples, (of_x, of_y) = read
+        self._learn(samples, settings, table, of_x)
+        return self._estimate(self._core(samples[1], settings, of_y), settings)
 
     @explains_keywords
     def score_batches(
@@ -1038,7 +1025,7 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> np.ndarray:
         """Compute the witness function at points, in O(n_points (m + n)) time."""
         self._refuse_changed()
-        _refuse_balanced(self.kernels_)
+        refuse_balanced(self.kernels_, FOR_POINTS)
         X, of_both = self._reference_rows(), (self.reference_weight_, weights)
         samples = [X, Y, points]
         return witness(
@@ -1093,7 +1080,7 @@ class MMDEstimator(BaseDiscrepancy):
         Y = self._reader(self.kernels_, 1).rows(Y, reset=False)
         weights = None
         if sample_weight is not None:
-            _refuse_balanced(self.kernels_)
+            refuse_balanced(self.kernels_, FOR_POINTS)
             weights = check_weights(sample_weight, len(Y), 1)
         settings = Settings(check_design("v"), [])
         return row_contributions(self._core(Y, settings, weights))

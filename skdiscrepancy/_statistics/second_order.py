@@ -8,7 +8,7 @@ reference sample keeps its sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
@@ -230,15 +230,27 @@ def witness(gram: Gram) -> np.ndarray:
     return check_finite(others[0] - first if others else first)
 
 
+def _contributions(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
+    """Return the contributions of Y from row sums, and their level from those of X."""
+    p, q = measures
+    assert part.measure is not None
+    with np.errstate(all="ignore"):
+        if part.sample == 0:
+            weights = np.full(part.sums[0].shape[1], part.measure.weights)
+            return [np.atleast_1d((part.sums[0] @ weights).sum() / p.total**2)]
+        return [np.sum(part.sums[1] / q.total - 2 * part.sums[0] / p.total, axis=0)]
+
+
 def row_contributions(gram: Gram) -> np.ndarray:
     """Compute the contribution of each row of Y to MMD, for the mean of kernels.
 
     The V-statistic is their weighted mean.
     """
-    (p, q), (of_x, of_y) = gram.measures, mean_sums(gram)
-    with np.errstate(all="ignore"):
-        level = of_x[0] @ np.full(of_x.shape[1], p.weights) / p.total**2
-        return check_finite(level + of_y[1] / q.total - 2 * of_y[0] / p.total)
+    step, values = partial(_contributions, gram.measures), np.zeros(gram.sizes[1])
+    for _, _, found in gram.fold(Fold(step, add, keep_order=True)):
+        level, rows = map(np.concatenate, found)
+        values += level.sum() + rows
+    return check_finite(values / gram.n_kernels)
 
 
 def projections_of(
@@ -286,7 +298,10 @@ def matrix_gram(K: np.ndarray) -> KernelGram:
 def design_noise(
     core: Gram, design: Design, statistics: Statistics, *, normalize: bool
 ) -> Noise | tuple[float, int] | str:
-    """Estimate the noise of the mean of second-order statistics, or say why not."""
+    """Estimate the noise of the mean of second-order statistics, or say why not.
+
+    On a rectangle, the statistic is normal: its standard error and degrees of freedom.
+    """
     n = min(core.sizes or [core.n])
     if n < LEAST_ROWS:
         return too_few_rows(n)
@@ -303,46 +318,18 @@ def design_noise(
             f"{design!r}."
         )
     [region] = design.regions(n)
-    [(of_rows, of_cols)] = core.walk([region])
+    [(rows, cols)] = core.walk([region])
+    n_rows, n_cols, shares = rows.shape[1], cols.shape[1], statistics.shares
     some = [
         start + noise_rows(stop - start, n_samples=2)
         for start, stop in (region[:2], region[2:4])
     ]
-    return cross_noise(of_rows, of_cols, core.dense(*some), statistics.shares)
-
-
-def cross_noise(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    matrices: Iterable[tuple[int, np.ndarray]],
-    shares: np.ndarray,
-) -> tuple[float, int]:
-    """Estimate the noise of the mean of second-order statistics on a rectangle.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_kernels, n_rows)
-        Sums of the core over each row.
-    cols : ndarray of shape (n_kernels, n_cols)
-        Sums of the core over each column.
-    matrices : iterable of (int, ndarray)
-        The core of each kernel on some rows and columns.
-    shares : ndarray of shape (n_kernels,)
-        Shares of the kernels in the statistic.
-
-    Returns
-    -------
-    error, n_degrees : float and int
-        The standard error, and the degrees of freedom of the normal statistic. The
-        square of the error is the variance of the row means over n_rows plus
-        the variance of the column means over n_cols. Both hold the variance of the
-        core, which counts once.
-    """
-    n_rows, n_cols = rows.shape[1], cols.shape[1]
     of_rows = np.var(shares @ rows / n_cols, ddof=n_rows > 1) / n_rows
     of_cols = np.var(shares @ cols / n_rows, ddof=n_cols > 1) / n_cols
-    H: Any = sum(shares[k] * values.astype(np.float64) for k, values in matrices)
+    dense = core.dense(*some)
+    H: Any = sum(shares[k] * values.astype(np.float64) for k, values in dense)
     H = H - H.mean(axis=0) - H.mean(axis=1, keepdims=True) + H.mean()
+    # Row means and column means both hold the variance of the core, which counts once.
     both = np.mean(np.square(H)) / (n_rows * n_cols)
     variance = max(of_rows + of_cols - both, of_rows, of_cols)
     return float(np.sqrt(variance)), max(min(n_rows, n_cols) - 1, 1)
