@@ -356,17 +356,18 @@ class HSICEstimator(BaseDiscrepancy):
         design = settings.design
         if settings.on_pairs:
             refuse_pair_weights(design, weights)
-            core = paired_core(*self._grams(X, y, settings), design)
-            return self._estimate(core, settings)
-        unbiased, source = not design.biased, None
+            x, z = self._grams(X, y, settings)
+            return self._estimate(paired_core(x, z, design), settings)
+        source: Any = None
+        unbiased = not design.biased
         if self.n_components is not None:
             source = self._pair(X, y, weights=weights)
         if source is not None:
             scales = self.normalize or settings.errors
             found = dependence_of_features(source, unbiased=unbiased, scales=scales)
         else:
-            source = self._grams(X, y, settings)
-            found = hsic_statistics(*source, weights, unbiased=unbiased)
+            source = x, z = self._grams(X, y, settings)
+            found = hsic_statistics(x, z, weights, unbiased=unbiased)
             if self.n_components is not None:
                 # Features of these kernels are exact, and have no random errors.
                 found = replace(found, errors=np.zeros_like(found.values))
@@ -702,7 +703,7 @@ def hsic_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> float:
     if K.shape != L.shape:
         raise ValueError(f"L has shape {L.shape}, must be {K.shape} as K.")
     estimator = HSICEstimator(pooling=None, **params)
-    settings, rows = estimator._check_params(), [positions_of(K), positions_of(L)]
+    settings, X, y = estimator._check_params(), positions_of(K), positions_of(L)
     estimator.kernels_ = [PrecomputedKernel(K)]
     estimator.target_kernels_ = [PrecomputedKernel(L)]
-    return estimator._compare(*rows, None, settings).value
+    return estimator._compare(X, y, None, settings).value

@@ -709,7 +709,8 @@ class KSDEstimator(BaseDiscrepancy):
     ) -> DiscrepancyResult:
         """Compute the discrepancy of rows that are not validated."""
         X = self._validate(X, reset=False, least=settings.design._least_rows())
-        return self._compare(*self._weighted([X], sample_weight, settings), settings)
+        X, weights = self._weighted([X], sample_weight, settings)
+        return self._compare(X, weights, settings)
 
     @in_one_blas_thread
     def _compare(self, X: Any, weights: Any, settings: Settings) -> DiscrepancyResult:

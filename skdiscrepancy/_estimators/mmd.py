@@ -293,7 +293,7 @@ def samples_test(
     by_groups = settings.paired or in_series or n_components is not None
     by_groups = design.complete and (by_groups or not on_pairs)
     if on_pairs:
-        size = paired_size(*samples, design)
+        size = paired_size(samples[0], samples[1], design)
         samples = [Z[:size] for Z in samples]
     how: dict[str, Any] = {"run": options.run}
     if n_components is not None:
@@ -736,9 +736,8 @@ class MMDEstimator(BaseDiscrepancy):
         return found, members[len(members) // 2]
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
-        design, methods = settings.design, ("permutation",)
-        if settings.on_pairs:
-            methods = one_sample_methods(design)
+        design, on_pairs = settings.design, settings.on_pairs
+        methods = one_sample_methods(design) if on_pairs else ("permutation",)
         setting = "paired == True" if settings.paired else "this design"
         return methods, methods if design.complete else (), setting
 

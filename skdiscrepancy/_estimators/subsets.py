@@ -235,8 +235,8 @@ def mmd_subsets(
     # two change no digit.
     exponent = np.frexp(np.abs(values).max())[1]
     units = np.ldexp(values, -exponent)
-    moments = np.ldexp([units.mean(), units.std()], exponent).tolist()
-    return MMDSubsetsResult(*moments, values, subset_size, kernels[0])
+    mean, deviation = np.ldexp([units.mean(), units.std()], exponent).tolist()
+    return MMDSubsetsResult(mean, deviation, values, subset_size, kernels[0])
 
 
 def _subset_mmd(

@@ -291,7 +291,7 @@ def hsic_noise(
         v = 1.0 if weights is None else weights[rows]
     v = v * np.ones(len(rows))
     v = v / v.sum()
-    matrices: Any = centred_matrices(*sides, v, statistics.chosen)
+    matrices: Any = centred_matrices(sides[0], sides[1], v, statistics.chosen)
     if mean_only:
         H = _mean_core(sides, v)
         scales = np.array([RowMeans.of(H, [v], [1.0]).scale])
