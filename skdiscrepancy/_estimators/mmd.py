@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from operator import is_
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -468,7 +468,6 @@ class MMDEstimator(BaseDiscrepancy):
     verbose: int = 0
 
     @explains_keywords
-    @in_one_blas_thread
     def fit(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> MMDEstimator:
@@ -500,6 +499,11 @@ class MMDEstimator(BaseDiscrepancy):
         settings = self._check_params()
         if y is not None:
             refuse_second_sample(X, y)
+        return self._fit(X, settings, sample_weight)
+
+    @in_one_blas_thread
+    def _fit(self, X: Any, settings: Settings, sample_weight: Any = None) -> Self:
+        """Keep the reference sample, with checked parameters."""
         reader = self._reader(settings.kernels, settings.design._least_rows())
         X, weights = self._weighted([reader.blocks(X)], sample_weight, settings)
         self.encoder_ = reader.fit([X])

@@ -864,7 +864,8 @@ def drift_report(
         how = {name: getattr(mmd, name) for name in same}
         if isinstance(mmd.bandwidth, str) and mmd.bandwidth == "dyadic":
             how["bandwidth"] = "grid"
-        fitted = MMDEstimator(kernel=settings.kernels, **how).fit(x[kept])
+        complete = Settings(CompleteU(), settings.kernels)
+        fitted = MMDEstimator(**how)._fit(x[kept], complete)
         contributions, rows = fitted._contributions(y[others]), others
         line.advance()
     names, sample = column_tests.feature_names, tables.samples[1]
