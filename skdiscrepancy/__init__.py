@@ -25,28 +25,26 @@ if TYPE_CHECKING:
     )
     from skdiscrepancy._estimators.hsic import (
         HSICEstimator as HSICEstimator,
+        hsic_from_gram as hsic_from_gram,
         hsic_score as hsic_score,
     )
     from skdiscrepancy._estimators.ksd import (
         KSDEstimator as KSDEstimator,
+        ksd_from_gram as ksd_from_gram,
         ksd_score as ksd_score,
     )
     from skdiscrepancy._estimators.mmd import (
         MMDEstimator as MMDEstimator,
+        mmd_from_gram as mmd_from_gram,
         mmd_score as mmd_score,
     )
     from skdiscrepancy._estimators.subsets import (
         MMDSubsetsResult as MMDSubsetsResult,
         mmd_subsets as mmd_subsets,
     )
-    from skdiscrepancy._statistics.dependence import hsic_from_gram as hsic_from_gram
     from skdiscrepancy._statistics.evaluations import (
         ComparisonResult as ComparisonResult,
         DiscrepancyResult as DiscrepancyResult,
-    )
-    from skdiscrepancy._statistics.second_order import (
-        ksd_from_gram as ksd_from_gram,
-        mmd_from_gram as mmd_from_gram,
     )
     from skdiscrepancy.feature_selection import (
         HSICSelector as HSICSelector,
@@ -82,13 +80,11 @@ __version__ = "0.1.0"
 # skdiscrepancy fast, and a two-sample test does not load mixtures or selectors.
 _NAMES = {
     "_estimators.cka": "CKAEstimator CKAResult cka_score",
-    "_estimators.hsic": "HSICEstimator hsic_score",
-    "_estimators.ksd": "KSDEstimator ksd_score",
-    "_estimators.mmd": "MMDEstimator mmd_score",
+    "_estimators.hsic": "HSICEstimator hsic_from_gram hsic_score",
+    "_estimators.ksd": "KSDEstimator ksd_from_gram ksd_score",
+    "_estimators.mmd": "MMDEstimator mmd_from_gram mmd_score",
     "_estimators.subsets": "MMDSubsetsResult mmd_subsets",
-    "_statistics.dependence": "hsic_from_gram",
     "_statistics.evaluations": "ComparisonResult DiscrepancyResult",
-    "_statistics.second_order": "ksd_from_gram mmd_from_gram",
     "feature_selection": "HSICSelector HSICSelectorCV",
     "inference": "TestResult conditional_hsic_test hsic_column_tests hsic_compare "
     "hsic_matrix hsic_test hsic_test_from_gram joint_independence_test k_sample_test "

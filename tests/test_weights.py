@@ -487,8 +487,8 @@ def test_kept_sums_change_no_digit_of_a_weighted_score(n_weighted, way, design):
     with switches.way(way):
         estimator.fit(X, sample_weight=w)
         kept = estimator.score(Y, sample_weight=v)
-        assert estimator._reference.sums is not None
-        estimator._reference = None
+        assert estimator._kept[-1] is not None
+        estimator._kept = (None,) * 5
         fresh = estimator.score(Y, sample_weight=v)
     # Other sums share exponentials and tiles, so that only rounding differs.
     assert_allclose(fresh, kept, rtol=1e-12)
@@ -506,11 +506,13 @@ def test_held_out_rows_keep_their_weights(n_components, n_features, design, samp
     options |= {"design": design, "random_state": 0}
     with switches.in_order():
         estimator = MMDEstimator(**options).fit(X, sample_weight=w)
-        reference = estimator._known_reference()
-        found = over_design(reference.core_of_held_out(rows), reference.design)
+        settings = estimator._check_params()
+        found = over_design(
+            estimator._core_of_held_out(rows, settings), settings.design
+        )
         other = MMDEstimator(**options).fit(X[others], sample_weight=w[others])
-        left = other._known_reference()
-        expected = over_design(left.core(X[rows], w[rows]), left.design)
+        left = other._core(X[rows], settings, w[rows])
+        expected = over_design(left, settings.design)
     assert_allclose(found.values, expected.values, rtol=1e-9, atol=1e-14)
     assert_allclose(found.scales, expected.scales, rtol=1e-9)
     assert_allclose(found.nu, expected.nu, **EXACT)

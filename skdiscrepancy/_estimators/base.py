@@ -33,7 +33,12 @@ from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
-from skdiscrepancy._statistics.second_order import Statistics, check_finite
+from skdiscrepancy._statistics.second_order import (
+    Statistics,
+    check_finite,
+    design_noise,
+    over_design,
+)
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
@@ -112,6 +117,8 @@ class Settings:
         Kernels of the parameter `kernel`, before their bandwidths are chosen.
     target_kernels : list of kernel objects
         Kernels of the parameter `target_kernel`, none for "auto".
+    on_pairs : bool
+        Whether the statistics are of pairs of rows, by the design or otherwise.
     options : Options or None
         Checked options of a test.
     paired : bool
@@ -125,6 +132,7 @@ class Settings:
     design: Design
     kernels: list[Any]
     target_kernels: list[Any] = field(default_factory=list)
+    on_pairs: bool = False
     options: Any = None
     paired: bool = False
     correction: str | None = None
@@ -153,18 +161,17 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 f"and normalize == {self.normalize}. Only the V-statistic without "
                 "normalisation has a square root."
             )
-        return Settings(design, values["kernel"], values.get("target_kernel", []))
+        on_pairs = not design.complete or getattr(self, "second_order", False)
+        kernels = values["kernel"], values.get("target_kernel", [])
+        return Settings(design, *kernels, on_pairs)
 
-    def _check_fitted(self) -> Settings:
+    def _check_fitted(self, *, errors: bool = False) -> Settings:
         """Check that the estimator is fitted, every parameter, and the pooling."""
         check_is_fitted(self)
         settings = self._check_params()
         if self.pooling is None:
             refuse_several(len(self._members()))
-        return settings
-
-    def _is_paired(self, design: Design) -> bool:
-        return getattr(self, "second_order", False) or not design.complete
+        return replace(settings, errors=errors)
 
     def _members(self) -> list[Any]:
         """Return the fitted kernels that are pooled."""
@@ -174,16 +181,10 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Check every parameter, and the options of `test`."""
         settings = self._check_params()
         check_flag(paired, "paired")
-        settings = replace(settings, paired=paired)
+        on_pairs = paired or settings.on_pairs
+        settings = replace(settings, paired=paired, on_pairs=on_pairs)
         options = check_options(*self._methods(settings), **given)
         return replace(settings, options=options)
-
-    def _evaluate(
-        self, X: Any, y: Any, sample_weight: Any, *, errors: bool = False
-    ) -> DiscrepancyResult:
-        """Check the parameters and evaluate rows that are not validated."""
-        settings = replace(self._check_fitted(), errors=errors)
-        return self._evaluate_rows([X, y], settings, sample_weight)
 
     def _remember(self) -> None:
         """Keep the parameters that `fit` has learnt from, and a seed of features."""
@@ -203,26 +204,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             )
         return self.feature_seed_
 
-    def _check_weights(
-        self,
-        sample_weight: Any,
-        X: Any,
-        design: Design,
-        name: str = "sample_weight",
-        n_samples: int = 1,
-    ) -> np.ndarray:
-        """Check the weights of the rows of X.
-
-        Some rows of each of the samples must have a weight. The weights sum to one.
-        """
-        if isinstance(X, LazyRows):
-            raise ValueError(
-                f"{name} must be None for a sample that is read by blocks. Pass an "
-                "array, a sparse matrix or a DataFrame."
-            )
-        least = design._least_rows(n_samples)
-        return check_weights(sample_weight, n_rows(X) or 0, least, name)
-
     def _weighted(
         self,
         samples: list[Any],
@@ -238,20 +219,31 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         why = f"with {name}, because it divides by numbers of rows"
         refuse_balanced(settings.kernels, why)
         refuse_balanced(settings.target_kernels, why, "target_kernel")
-        weights = self._check_weights(
-            sample_weight, samples[0], settings.design, name, len(samples)
-        )
+        if isinstance(samples[0], LazyRows):
+            raise ValueError(
+                f"{name} must be None for a sample that is read by blocks. Pass an "
+                "array, a sparse matrix or a DataFrame."
+            )
+        n, least = n_rows(samples[0]) or 0, settings.design._least_rows(len(samples))
+        weights = check_weights(sample_weight, n, least, name)
         return *(rows_with_weight(Z, weights) for Z in samples), weights[weights > 0]
 
     def _gram_options(self) -> dict[str, Any]:
         """Return how a fitted estimator computes its Gram operators."""
         seed = 0 if self.n_components is None else self._seed()
-        return {"n_components": self.n_components, "seed": seed, "run": self._run}
+        run = Run(self.n_jobs, self.verbose)
+        return {"n_components": self.n_components, "seed": seed, "run": run}
 
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""
         fitted = getattr(self, "encoder_", None)
         return Reader(kernels, least, self.encoder, self, encoder_=fitted)
+
+    def _estimate(self, core: Any, settings: Settings) -> DiscrepancyResult:
+        """Compute the discrepancy of a Gram over the design, and its uncertainty."""
+        design, scales = settings.design, self.normalize or settings.errors
+        statistics = over_design(core, design, self.random_state, scales=scales)
+        return self._result(statistics, settings, partial(design_noise, core, design))
 
     def _result(
         self,
@@ -266,10 +258,16 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         "mean", or a text that says why there is no standard error.
         """
         kernels = self._members()
-        statistics.check_finite()
         values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
-            values = _square_roots(values, statistics.rounding)
+            # V-statistics are negative by rounding, or if the kernel is indefinite.
+            if np.any(values < -statistics.rounding):
+                raise ValueError(
+                    "squared == False, must be True: the V-statistic of kernel "
+                    f"{int(np.argmin(values))} is {values.min():.3g} < 0, because the "
+                    "kernel is not positive definite."
+                )
+            values = np.sqrt(np.maximum(values, 0))
             if errors is not None:
                 # To first order, but the error of a square is at least its square.
                 with np.errstate(all="ignore"):
@@ -335,17 +333,3 @@ def collection_of(
         run = partial(run_all, run=Run(estimator.n_jobs), require="sharedmem")
     bandwidth, n_bandwidths = getattr(estimator, name), estimator.n_bandwidths
     return build_collection(samples, kernels, bandwidth, n_bandwidths, run)
-
-
-def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
-    """Take square roots.
-
-    A V-statistic is negative only by rounding, or if its kernel is indefinite.
-    """
-    if np.any(values < -rounding):
-        raise ValueError(
-            f"squared == False, must be True: the V-statistic of kernel "
-            f"{int(np.argmin(values))} is {values.min():.3g} < 0, because the kernel "
-            "is not positive definite."
-        )
-    return np.sqrt(np.maximum(values, 0))

@@ -18,20 +18,20 @@ from sklearn.utils.validation import check_is_fitted
 from skdiscrepancy._data.arrays import check_weights, tag_target
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
+    RUN,
     KeywordHints,
     RandomStateLike,
-    check_run_options,
-    check_value,
     declares_parameters,
     draw_seeds,
     explains_keywords,
     generator_of,
     shown,
+    takes_parameters_of,
     warn_user,
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.results import MatrixResult
-from skdiscrepancy._estimators.base import collection_of
+from skdiscrepancy._estimators.base import check_parameters, collection_of
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import (
     Factor,
@@ -47,7 +47,7 @@ from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._statistics.dependence import centring_offsets, hsic_statistics
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike, RowKernel, refuse_balanced
 from skdiscrepancy.kernels._names import (
     N_BANDWIDTHS,
@@ -84,7 +84,7 @@ class CKASettings(NamedTuple):
     least_rows: int
     n_components: int | None
     seed: int
-    verbose: int = 0
+    verbose: int
     n_bandwidths: int = N_BANDWIDTHS
     n_jobs: int | None = None
 
@@ -119,14 +119,8 @@ class CKASettings(NamedTuple):
             least = np.where(np.outer(table.norms, table.norms) > 0, 0.0, np.inf)
             return check_finite(values[at]), least[at]
         how: Any = {"n_components": self.n_components, "seed": self.seed}
-        grams = [
-            gram(
-                [kernel],
-                np.asarray(own) if isinstance(own, SparseColumns) else own,
-                **how,
-            )
-            for own, kernel in both
-        ]
+        rows = [np.asarray(Z) if isinstance(Z, SparseColumns) else Z for Z, _ in both]
+        grams = [gram([k], Z, **how) for (_, k), Z in zip(both, rows, strict=True)]
         return hsic_terms(grams, pairs, self.unbiased, weights, run)
 
     def choose(self, side: int, sample: np.ndarray, table: Any = None) -> Any:
@@ -145,39 +139,34 @@ class CKASettings(NamedTuple):
         return found[0]
 
 
-def check_cka_params(
-    kernel: Any,
-    target_kernel: Any,
-    bandwidth: Any,
-    design: Any,
-    n_components: Any = None,
-    random_state: Any = None,
-) -> CKASettings:
+def _check_target_kernel(values: dict[str, Any]) -> Any:
+    """Return the kernels on y, which are those on X for None."""
+    kernel = values["target_kernel"]
+    return values["kernel"] if kernel is None else check_kernel(kernel, "target_kernel")
+
+
+def check_cka_params(given: Mapping[str, Any]) -> CKASettings:
     """Check the parameters of CKA."""
-    checked = check_design(design)
-    check_value(n_components, "n_components")
-    seed = 0
+    values = check_parameters(given, target_kernel=_check_target_kernel)
+    design, n_components, seed = values["design"], values["n_components"], 0
     if n_components is not None:
-        [seed] = draw_seeds(generator_of(random_state), 1)
-    if not checked.complete:
+        [seed] = draw_seeds(generator_of(values["random_state"]), 1)
+    if not design.complete:
         raise ValueError(
-            f"design == {shown(design)}, must be 'u' or 'v': CKA needs all pairs of "
-            "rows."
+            f"design == {shown(given['design'])}, must be 'u' or 'v': CKA needs all "
+            "pairs of rows."
         )
-    of_x = of_y = check_kernel(kernel, "kernel")
-    if target_kernel is not None:
-        of_y = check_kernel(target_kernel, "target_kernel")
-    given = {"kernel": (kernel, of_x), "target_kernel": (target_kernel, of_y)}
-    for name, (value, kernels) in given.items():
-        if len(kernels) > 1:
+    kernels, bandwidth = (values["kernel"], values["target_kernel"]), given["bandwidth"]
+    for name, own in zip(("kernel", "target_kernel"), kernels, strict=True):
+        if len(own) > 1:
             raise ValueError(
-                f"{name} == {shown(value)} has {len(kernels)} kernels, must be one "
+                f"{name} == {shown(given[name])} has {len(own)} kernels, must be one "
                 "kernel for CKA."
             )
-    check_bandwidths([*of_x, *of_y], bandwidth, "bandwidth")
-    least_rows = checked._least_rows(2)
-    how = not checked.biased, least_rows, n_components, seed
-    return CKASettings((of_x, of_y), bandwidth, *how)
+    check_bandwidths(kernels[1], bandwidth, "bandwidth")
+    of_design = not design.biased, design._least_rows(2)
+    how = n_components, seed, values.get("verbose", 0)
+    return CKASettings(kernels, bandwidth, *of_design, *how)
 
 
 @in_one_blas_thread
@@ -220,9 +209,8 @@ def hsic_terms(
     if weights is not None:
         for own in grams:
             own.run = run
-        how: Any = {"second_order": False, "weights": weights}
-        design = check_design("u" if unbiased else "v")
-        found = [hsic_statistics(grams[i], grams[j], design, **how) for i, j in pairs]
+        how: Any = {"w": weights, "unbiased": unbiased}
+        found = [hsic_statistics(grams[i], grams[j], **how) for i, j in pairs]
         values = np.array([(own.values[0], own.rounding[0]) for own in found]).T
         return check_finite(values[0]), values[1]
     # Sums beyond floating point are refused below.
@@ -360,15 +348,8 @@ class Variable:
 
     def alignment(self, other: Variable) -> float:
         """Return CKA of the V-statistic, from 0 to 1."""
-        return float(alignments([self], np.array([self.product(other)]), other)[0])
-
-
-def alignments(
-    variables: list[Variable], products: np.ndarray, other: Variable
-) -> np.ndarray:
-    """Return CKA, from 0 to 1, of variables with another, from inner products."""
-    norms = np.array([variable.norm for variable in variables])
-    return cka(products[:, np.newaxis], norms, np.array([other.norm]))[:, 0].clip(0, 1)
+        scale = self.norm * other.norm
+        return float(np.clip(self.product(other) / scale, 0, 1)) if scale > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -462,133 +443,6 @@ class CKAResult(MatrixResult):
         return type(super().to_frame())(self.matrix, **names).rename_axis("layer")
 
 
-def cka_score(
-    X: Any,
-    Y: Any,
-    *,
-    kernel: Any = "linear",
-    target_kernel: Any = None,
-    bandwidth: Any = "median",
-    design: str | Design = "u",
-    sample_weight: Any = None,
-    encoder: Any = "auto",
-    n_components: int | None = None,
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
-) -> float | CKAResult:
-    r"""Compute the centred kernel alignment of two representations of the same rows.
-
-    :math:`\mathrm{CKA} = \mathrm{HSIC}(K, L) / \sqrt{\mathrm{HSIC}(K, K)\,
-    \mathrm{HSIC}(L, L)}` [1]_ is 1 for representations that agree up to a rotation, a
-    shift and a scale, and 0 for representations that have nothing in common. With
-    ``design="u"`` the unbiased estimator of HSIC takes its place in all three terms
-    [2]_: unrelated representations then have CKA near 0, also if they have more columns
-    than rows, and the value may be negative. ``design="v"`` is the textbook number.
-
-    With ``kernel="energy"``, CKA is the squared distance correlation, bias-corrected
-    for "u" [3]_.
-
-    The linear kernel takes O(n d_X d_Y) time for n rows of d_X and d_Y columns. Other
-    kernels, and more columns than rows, take O(n^2) time. "energy" and "laplace" on two
-    single columns take O(n log n) time. Memory is O(n) for each pair of layers, and a
-    copy of layers that have far more columns than rows.
-
-    Read more in the :ref:`User Guide <cka>`.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features_X), DataFrame, or \
-            list or dict of them
-        First representation, or the layers of a network, with names in a dict. A list
-        of one-dimensional arrays is one representation, row by row; use a dict for
-        layers of one column.
-    Y : {array-like, sparse matrix} of shape (n_samples, n_features_Y), DataFrame, or \
-            list or dict of them
-        Second representation, or layers, of the same rows in the same order.
-    kernel : str, kernel object or callable, default="linear"
-        Kernel on X, such as "linear", "gaussian" or "energy".
-    target_kernel : str, kernel object, callable or None, default=None
-        Kernel on Y; None is `kernel`. "indicator" is for labels.
-    bandwidth : "median" or float, default="median"
-        Bandwidth of a kernel that has a bandwidth, such as "gaussian", and none of its
-        own. "median" is the median distance between rows, for each representation its
-        own.
-    design : {"u", "v"}, default="u"
-        Unbiased HSIC, which needs four rows, or the biased one.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-        None weights all rows equally.
-    encoder : "auto", None or transformer, default="auto"
-        "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
-        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
-        cloned, fitted, and encodes all layers.
-    n_components : int or None, default=None
-        Number of random features for each kernel. None uses exact kernels. With random
-        features, the time grows linearly with the number of rows. Kernels with explicit
-        features, such as "linear", keep them. X and Y
-        may then be dask arrays, dask DataFrames, functions that return an iterator of
-        blocks of rows, or dicts of them; see :ref:`out_of_core`. Bandwidths are then
-        chosen from at most 32768 evenly spaced rows.
-    n_jobs : int or None, default=None
-        Number of threads; the result does not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features. None draws new ones in every call. The global
-        generator of numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
-
-    Returns
-    -------
-    cka : float or CKAResult
-        The larger, the more similar. For lists or dicts of layers, a result with the
-        matrix of all layers of X with all layers of Y. A representation whose rows are
-        all equal has CKA 0, with a warning.
-
-    See Also
-    --------
-    CKAEstimator : Adds up minibatches.
-    hsic_score : Measures dependence on a scale for tests and feature selection.
-
-    References
-    ----------
-    .. [1] S. Kornblith et al., "Similarity of neural network representations
-       revisited", ICML 2019.
-    .. [2] T. Nguyen, M. Raghu and S. Kornblith, "Do wide and deep networks learn the
-       same things?", ICLR 2021.
-    .. [3] G. J. Székely and M. L. Rizzo, "Partial distance correlation with methods for
-       dissimilarities", Annals of Statistics 42, 2014.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy import cka_score
-    >>> rng = np.random.RandomState(0)
-    >>> X = rng.normal(size=(200, 10))
-    >>> rotation, _ = np.linalg.qr(rng.normal(size=(10, 10)))
-    >>> round(cka_score(X, 3 * X @ rotation + 1), 6)
-    1.0
-    >>> unrelated = rng.normal(size=(200, 300))
-    >>> abs(cka_score(X, unrelated)) < 0.05 < cka_score(X, unrelated, design="v")
-    True
-    """
-    check_run_options(n_jobs, random_state, verbose)
-    check_value(encoder, "encoder")
-    options = design, n_components, random_state
-    settings = check_cka_params(kernel, target_kernel, bandwidth, *options)
-    settings = settings._replace(verbose=verbose)
-    symmetric = Y is X and target_kernel is None
-    how = settings, encoder, sample_weight
-    left = _Layers(X, 0, *how)
-    right = left if symmetric else _Layers(Y, 1, *how)
-    matrix = _cka_matrix(left, right, settings, Run(n_jobs, verbose))
-    if not left.several and not right.several:
-        return float(matrix[0, 0])
-    return CKAResult(matrix, left.names, right.names, left.kernels, right.kernels)
-
-
 class _Layers:
     """One or several representations with their kernels.
 
@@ -655,30 +509,6 @@ def _is_layer(item: Any) -> bool:
     if shape is not None:
         return len(shape) > 1
     return isinstance(item, (list, tuple)) and any(np.ndim(row) > 0 for row in item[:1])
-
-
-def _cka_matrix(
-    left: _Layers, right: _Layers, settings: CKASettings, run: Run
-) -> np.ndarray:
-    """Return CKA of every layer on the left with every layer on the right."""
-    p, q = len(left.rows), len(right.rows)
-    rows, kernels, titles = left.rows, left.kernels, left.titles
-    pairs = list(combinations_with_replacement(range(p), 2))
-    if right is not left:
-        rows, kernels = [*rows, *right.rows], [*kernels, *right.kernels]
-        titles = [*titles, *right.titles]
-        pairs = [(i, i) for i in range(p + q)]
-        pairs += product(range(p), range(p, p + q))
-    for title, own in zip(titles, rows, strict=True):
-        if len(own) != len(rows[0]):
-            raise ValueError(
-                f"{title[0].upper()}{title[1:]} has {len(own)} rows, must have "
-                f"{len(rows[0])} as {titles[0]}. A list is a list of layers. Pass "
-                "blocks of rows as a function that returns an iterator of blocks."
-            )
-    both = list(zip(rows, kernels, strict=True))
-    terms = settings.terms(both, pairs, left.weights, run)
-    return cka_of_terms(terms, pairs, titles)[:p, 0 if right is left else p :]
 
 
 @declares_parameters
@@ -883,13 +713,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, *, first: bool
     ) -> tuple[Any, int]:
         """Return the terms of one sample; the first one chooses the kernels."""
-        check_run_options(self.n_jobs, self.random_state, self.verbose)
-        check_value(self.encoder, "encoder")
         seed = self.random_state if first else getattr(self, "feature_seed_", 0)
-        options = self.design, self.n_components, seed
-        settings = check_cka_params(
-            self.kernel, self.target_kernel, self.bandwidth, *options
-        )
+        settings = check_cka_params(vars(self) | {"random_state": seed})
         tables = X, y
         of_x, of_y = settings.kernels
         reader = Reader(of_x, settings.least_rows, self.encoder, self)
@@ -918,3 +743,137 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         tags = tag_target(super().__sklearn_tags__())
         tags.input_tags.sparse = True
         return tags
+
+
+@takes_parameters_of(
+    CKAEstimator,
+    names="kernel target_kernel bandwidth design sample_weight encoder n_components "
+    f"{RUN}",
+)
+def cka_score(
+    X: Any, Y: Any, *, sample_weight: Any = None, **params: Any
+) -> float | CKAResult:
+    r"""Compute the centred kernel alignment of two representations of the same rows.
+
+    :math:`\mathrm{CKA} = \mathrm{HSIC}(K, L) / \sqrt{\mathrm{HSIC}(K, K)\,
+    \mathrm{HSIC}(L, L)}` [1]_ is 1 for representations that agree up to a rotation, a
+    shift and a scale, and 0 for representations that have nothing in common. With
+    ``design="u"`` the unbiased estimator of HSIC takes its place in all three terms
+    [2]_: unrelated representations then have CKA near 0, also if they have more columns
+    than rows, and the value may be negative. ``design="v"`` is the textbook number.
+
+    With ``kernel="energy"``, CKA is the squared distance correlation, bias-corrected
+    for "u" [3]_.
+
+    The linear kernel takes O(n d_X d_Y) time for n rows of d_X and d_Y columns. Other
+    kernels, and more columns than rows, take O(n^2) time. "energy" and "laplace" on two
+    single columns take O(n log n) time. Memory is O(n) for each pair of layers, and a
+    copy of layers that have far more columns than rows.
+
+    Read more in the :ref:`User Guide <cka>`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features_X), DataFrame, or \
+            list or dict of them
+        First representation, or the layers of a network, with names in a dict. A list
+        of one-dimensional arrays is one representation, row by row; use a dict for
+        layers of one column.
+    Y : {array-like, sparse matrix} of shape (n_samples, n_features_Y), DataFrame, or \
+            list or dict of them
+        Second representation, or layers, of the same rows in the same order.
+    kernel : str, kernel object or callable, default="linear"
+        Kernel on X, such as "linear", "gaussian" or "energy".
+    target_kernel : str, kernel object, callable or None, default=None
+        Kernel on Y; None is `kernel`. "indicator" is for labels.
+    bandwidth : "median" or float, default="median"
+        Bandwidth of a kernel that has a bandwidth, such as "gaussian", and none of its
+        own. "median" is the median distance between rows, for each representation its
+        own.
+    design : {"u", "v"}, default="u"
+        Unbiased HSIC, which needs four rows, or the biased one.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
+        None weights all rows equally.
+    encoder : "auto", None or transformer, default="auto"
+        "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all layers.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features, the time grows linearly with the number of rows. Kernels with explicit
+        features, such as "linear", keep them. X and Y
+        may then be dask arrays, dask DataFrames, functions that return an iterator of
+        blocks of rows, or dicts of them; see :ref:`out_of_core`. Bandwidths are then
+        chosen from at most 32768 evenly spaced rows.
+    n_jobs : int or None, default=None
+        Number of threads; the result does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the random features. None draws new ones in every call. The global
+        generator of numpy is never used.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+
+    Returns
+    -------
+    cka : float or CKAResult
+        The larger, the more similar. For lists or dicts of layers, a result with the
+        matrix of all layers of X with all layers of Y. A representation whose rows are
+        all equal has CKA 0, with a warning.
+
+    See Also
+    --------
+    CKAEstimator : Adds up minibatches.
+    hsic_score : Measures dependence on a scale for tests and feature selection.
+
+    References
+    ----------
+    .. [1] S. Kornblith et al., "Similarity of neural network representations
+       revisited", ICML 2019.
+    .. [2] T. Nguyen, M. Raghu and S. Kornblith, "Do wide and deep networks learn the
+       same things?", ICLR 2021.
+    .. [3] G. J. Székely and M. L. Rizzo, "Partial distance correlation with methods for
+       dissimilarities", Annals of Statistics 42, 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import cka_score
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.normal(size=(200, 10))
+    >>> rotation, _ = np.linalg.qr(rng.normal(size=(10, 10)))
+    >>> round(cka_score(X, 3 * X @ rotation + 1), 6)
+    1.0
+    >>> unrelated = rng.normal(size=(200, 300))
+    >>> abs(cka_score(X, unrelated)) < 0.05 < cka_score(X, unrelated, design="v")
+    True
+    """
+    given = vars(CKAEstimator(**params))
+    settings = check_cka_params(given)
+    how = settings, given["encoder"], sample_weight
+    left = _Layers(X, 0, *how)
+    symmetric = Y is X and given["target_kernel"] is None
+    right = left if symmetric else _Layers(Y, 1, *how)
+    p, q = len(left.rows), len(right.rows)
+    rows, kernels, titles = left.rows, left.kernels, left.titles
+    pairs = list(combinations_with_replacement(range(p), 2))
+    if not symmetric:
+        rows, kernels = [*rows, *right.rows], [*kernels, *right.kernels]
+        titles = [*titles, *right.titles]
+        pairs = [(i, i) for i in range(p + q)]
+        pairs += product(range(p), range(p, p + q))
+    for title, own in zip(titles, rows, strict=True):
+        if len(own) != len(rows[0]):
+            raise ValueError(
+                f"{title[0].upper()}{title[1:]} has {len(own)} rows, must have "
+                f"{len(rows[0])} as {titles[0]}. A list is a list of layers. Pass "
+                "blocks of rows as a function that returns an iterator of blocks."
+            )
+    both, run = zip(rows, kernels, strict=True), Run(given["n_jobs"], given["verbose"])
+    terms = settings.terms(list(both), pairs, left.weights, run)
+    matrix = cka_of_terms(terms, pairs, titles)[:p, 0 if symmetric else p :]
+    if not left.several and not right.several:
+        return float(matrix[0, 0])
+    return CKAResult(matrix, left.names, right.names, left.kernels, right.kernels)

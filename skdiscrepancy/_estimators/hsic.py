@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from itertools import product
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,7 +43,6 @@ from skdiscrepancy._nulls.shifts import (
 )
 from skdiscrepancy._statistics.dependence import (
     dependence_of_features,
-    feature_noise,
     hsic_noise,
     hsic_projections,
     hsic_statistics,
@@ -51,9 +50,18 @@ from skdiscrepancy._statistics.dependence import (
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Projections
-from skdiscrepancy._statistics.second_order import refuse_far_pairs
+from skdiscrepancy._statistics.second_order import (
+    positions_of,
+    refuse_far_pairs,
+    refuse_pair_weights,
+)
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels._base import Kernel, sample_dtype
+from skdiscrepancy.kernels._base import (
+    Kernel,
+    PrecomputedKernel,
+    check_gram,
+    sample_dtype,
+)
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
 from skdiscrepancy.tables import encode_target, fit_target_encoder, layout_of
 
@@ -247,21 +255,22 @@ class HSICEstimator(BaseDiscrepancy):
         self : HSICEstimator
             Fitted estimator.
         """
-        return self._fit(X, y, self._check_params(), sample_weight)
+        self._learn(X, y, self._check_params(), sample_weight)
+        return self
 
-    def _fit(
+    def _learn(
         self, X: Any, y: Any, settings: Settings, sample_weight: Any = None
-    ) -> Self:
-        """Choose the kernels, with checked parameters."""
+    ) -> tuple[Any, Any, Any]:
+        """Choose the kernels, and return rows as they read them, with their weights."""
         kernels = settings.kernels
         reader = self._reader(kernels, settings.design._least_rows(2))
         labels = reads_labels(settings)
         X, y = reader.pair_of_blocks(X, y, labels, fit=True)
-        X, y, _ = self._weighted([X, y], sample_weight, settings)
+        X, y, weights = self._weighted([X, y], sample_weight, settings)
         tables = X, y
         self.encoder_ = reader.fit([X])
         self.target_encoder_ = fit_target_encoder(self.encoder, y, labels=labels)
-        X, y = self._validate(X, y, reader, settings, reset=True)
+        X, y = self._rows_of(X, y, reader, settings, reset=True)
         target_kernels = settings.target_kernels
         if isinstance(y, LazyRows):
             target_kernels = target_kernels or lazy_target_kernels(y, kernels)
@@ -281,13 +290,7 @@ class HSICEstimator(BaseDiscrepancy):
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection
         self._remember()
-        return self
-
-    def _read(self, X: Any, y: Any, settings: Settings) -> Any:
-        """Return data in blocks as rows that are read by blocks."""
-        least = settings.design._least_rows(2)
-        reader = self._reader(settings.kernels, least)
-        return reader.pair_of_blocks(as_table(X), y, reads_labels(settings), fit=True)
+        return X, y, weights
 
     @explains_keywords
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
@@ -311,7 +314,7 @@ class HSICEstimator(BaseDiscrepancy):
         score : float
             The dependence. A larger score means a stronger dependence.
         """
-        return self._evaluate(X, y, sample_weight).value
+        return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -336,36 +339,39 @@ class HSICEstimator(BaseDiscrepancy):
             of `kernels` is a pair of a kernel on X and a kernel on y. The result also
             has a `standard_error` and a `confidence_interval`.
         """
-        return self._evaluate(X, y, sample_weight, errors=True)
+        return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
-    @in_one_blas_thread
-    def _evaluate_rows(
-        self, samples: list[Any], settings: Settings, sample_weight: Any
+    def _evaluate(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compute the dependence in rows that are not validated."""
+        X, y, weights = self._weighted([X, y], sample_weight, settings)
+        return self._compare(*self._validate(X, y, settings), weights, settings)
+
+    @in_one_blas_thread
+    def _compare(
+        self, X: Any, y: Any, weights: Any, settings: Settings
+    ) -> DiscrepancyResult:
+        """Compute the dependence in validated rows."""
         design = settings.design
-        X, y, weights = self._weighted(samples, sample_weight, settings)
-        X, y = self._validate_fitted(X, y, settings)
-        pair, paired = None, self._is_paired(design)
-        if self.n_components is not None and not paired:
-            pair = self._pair(X, y, weights=weights)
-        if pair is not None:
+        if settings.on_pairs:
+            refuse_pair_weights(design, weights)
+            x, z = self._grams(X, y, settings)
+            return self._estimate(paired_core(x, z, design), settings)
+        source: Any = None
+        unbiased = not design.biased
+        if self.n_components is not None:
+            source = self._pair(X, y, weights=weights)
+        if source is not None:
             scales = self.normalize or settings.errors
-            statistics = dependence_of_features(
-                pair, unbiased=not design.biased, scales=scales
-            )
-            return self._result(statistics, settings, partial(feature_noise, pair))
-        x, z = self._grams(X, y, design)
-        flags: Any = {"weights": weights, "second_order": self.second_order}
-        statistics = hsic_statistics(
-            x, z, design, random_state=self.random_state, **flags
-        )
-        noise = partial(hsic_noise, x, z, design, **flags)
-        result = self._result(statistics, settings, noise)
-        if self.n_components is None or paired:
-            return result
-        # Features of these kernels are exact, and have no random errors.
-        return replace(result, feature_errors=np.zeros_like(result.statistics))
+            found = dependence_of_features(source, unbiased=unbiased, scales=scales)
+        else:
+            source = x, z = self._grams(X, y, settings)
+            found = hsic_statistics(x, z, weights, unbiased=unbiased)
+            if self.n_components is not None:
+                # Features of these kernels are exact, and have no random errors.
+                found = replace(found, errors=np.zeros_like(found.values))
+        return self._result(found, settings, partial(hsic_noise, source, weights))
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join(OPTIONS), without="n_groups")
@@ -414,20 +420,20 @@ class HSICEstimator(BaseDiscrepancy):
             each product of kernels.
         """
         check_is_fitted(self)
-        return self._test(X, y, self._check_test(**given))
+        settings = self._check_test(**given)
+        return self._test_rows(*self._validate(X, y, settings), settings)
 
     @in_one_blas_thread
-    def _test(self, X: Any, y: Any, settings: Settings) -> TestResult:
-        """Test whether X and y are independent, with checked parameters."""
+    def _test_rows(self, X: Any, y: Any, settings: Settings) -> TestResult:
+        """Test whether X and y are independent in validated rows."""
         options, design = settings.options, settings.design
-        X, y = self._validate_fitted(X, y, settings)
         sides = [
             columns_of(rows, own, all_rows=options.wants_blocks)
             for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
         ]
         names = "X", "y"
         options = options.with_block_length(len(X), *sides, names=names, both=True)
-        paired = self._is_paired(design)
+        paired = settings.on_pairs
         if len(X) < 4 and not paired and options.method != "asymptotic":
             raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
         how = self._members(), self.random_state, self._run
@@ -440,14 +446,14 @@ class HSICEstimator(BaseDiscrepancy):
         options = options.ready(*how)
         if not paired:
             return shift_test((X, self.kernels_), (y, self.target_kernels_), options)
-        x, z = self._grams(X, y, design)
+        x, z = self._grams(X, y, settings)
         return one_sample_test(paired_core(x, z, design), design, options)
 
-    def _grams(self, X: Any, y: Any, design: Design) -> list[Any]:
+    def _grams(self, X: Any, y: Any, settings: Settings) -> list[Any]:
         """Return the Gram operators of X and of y. All pairs need exact kernels."""
-        refuse_far_pairs(design, X, y)
+        refuse_far_pairs(settings.design, X, y)
         how, sides = self._gram_options(), (self.kernels_, self.target_kernels_)
-        if not self._is_paired(design):
+        if not settings.on_pairs:
             how["n_components"] = None
         seed = how.pop("seed")
         return [
@@ -534,7 +540,7 @@ class HSICEstimator(BaseDiscrepancy):
         return super()._check_test(n_groups=None, **given)
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
-        if self._is_paired(settings.design):
+        if settings.on_pairs:
             return one_sample_methods(settings.design), ()
         methods = ("permutation", "shift")
         if self.n_components is not None:
@@ -544,7 +550,7 @@ class HSICEstimator(BaseDiscrepancy):
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
-    def _validate_fitted(
+    def _validate(
         self, X: Any, y: Any, settings: Settings
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y, whose columns must agree with `fit`."""
@@ -553,7 +559,7 @@ class HSICEstimator(BaseDiscrepancy):
         labels = sample_dtype(self.target_kernels_) is None
         own = self.target_encoder_
         X, y = reader.pair_of_blocks(X, y, labels, fit=False, target_encoder=own)
-        X, y = self._validate(X, y, reader, settings, reset=False)
+        X, y = self._rows_of(X, y, reader, settings, reset=False)
         if not isinstance(y, LazyRows):
             y = as_target(y, self.target_kernels_, self.target_kernel)
         if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
@@ -562,7 +568,7 @@ class HSICEstimator(BaseDiscrepancy):
             )
         return X, y
 
-    def _validate(
+    def _rows_of(
         self, X: Any, y: Any, reader: Reader, settings: Settings, *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y as the kernels read them."""
@@ -636,6 +642,68 @@ def hsic_score(
     """
     estimator = HSICEstimator(**params)
     settings = estimator._check_params()
-    X, y = estimator._read(X, y, settings)
-    fitted = estimator._fit(X, y, settings, sample_weight)
-    return fitted._evaluate_rows([X, y], settings, sample_weight).value
+    rows = estimator._learn(as_table(X), y, settings, sample_weight)
+    return estimator._compare(*rows, settings).value
+
+
+@takes_parameters_of(HSICEstimator, names="design second_order normalize random_state")
+def hsic_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> float:
+    """Compute the squared Hilbert-Schmidt independence criterion from Gram matrices.
+
+    Use this function if you have Gram matrices already, for example of strings or
+    graphs. The V-statistic is tr(KHLH) / N^2 [1]_. The U-statistic is Equation 5 of
+    [2]_. The incomplete designs come from [3]_.
+
+    Read more in the :ref:`User Guide <hsic>`.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Gram matrix of X.
+    L : array-like of shape (n_samples, n_samples)
+        Gram matrix of y.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+    second_order : bool, default=False
+        Pair the rows i and i + N/2 also for "u" and "v".
+    normalize : bool, default=True
+        Divide the statistic by its scale sigma_k.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
+
+    Returns
+    -------
+    score : float
+        The dependence. A larger score means a stronger dependence.
+
+    See Also
+    --------
+    hsic_score : Computes HSIC from X and y.
+    HSICEstimator : Scores several samples with the same kernels.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
+       norms", ALT 2005.
+    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import hsic_from_gram
+    >>> round(hsic_from_gram(np.eye(4), np.eye(4), design="v", normalize=False), 4)
+    0.1875
+    """
+    K, L = check_gram(K, "K"), check_gram(L, "L")
+    if K.shape != L.shape:
+        raise ValueError(f"L has shape {L.shape}, must be {K.shape} as K.")
+    estimator = HSICEstimator(pooling=None, **params)
+    settings, X, y = estimator._check_params(), positions_of(K), positions_of(L)
+    estimator.kernels_ = [PrecomputedKernel(K)]
+    estimator.target_kernels_ = [PrecomputedKernel(L)]
+    return estimator._compare(X, y, None, settings).value

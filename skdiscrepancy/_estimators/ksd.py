@@ -9,7 +9,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,14 +71,18 @@ from skdiscrepancy._nulls.pvalues import (
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
-    design_noise,
-    over_design,
+    matrix_gram,
     refuse_far_pairs,
     warn_left_out,
     witness,
 )
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import Kernel, KernelLike
+from skdiscrepancy.kernels._base import (
+    Kernel,
+    KernelLike,
+    PrecomputedKernel,
+    check_gram,
+)
 from skdiscrepancy.kernels._names import KERNELS, check_kernel
 
 # Number of groups of rows for the scales of samples that are drawn from the model. Each
@@ -174,10 +178,6 @@ class GivenGradients:
             return f"gradients in {kind_of_blocks(self.values)}"
         return f"gradients of shape {np.shape(self.values)}"
 
-    def take(self, X: np.ndarray, rows: np.ndarray) -> GivenGradients:
-        """Return the gradients at some rows of the sample X."""
-        return GivenGradients(check_gradients(self.values, X)[rows])
-
 
 def as_given(model: Any) -> Any:
     """Prepare the model of a one-call function, which does not refit a fitted model.
@@ -196,9 +196,7 @@ def freeze(model: Any) -> Any:
     return FrozenEstimator(model) if is_density_estimator(model) else model
 
 
-def in_scale(
-    scale: np.ndarray | None, X: np.ndarray, gradients: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def in_scale(scale: Any, X: np.ndarray, gradients: np.ndarray) -> tuple[Any, Any]:
     """Divide columns by their scale, and multiply gradients by it. None is no scale."""
     return (X, gradients) if scale is None else (X / scale, gradients * scale)
 
@@ -331,7 +329,9 @@ def lazy_stein_blocks(
     The gradients of a block are computed where the block is, in every pass.
     """
     if not isinstance(log_density_gradient, GivenGradients):
-        view = partial(_with_gradients, log_density_gradient, scale)
+        view = partial(
+            _stein_rows, scale, partial(_with_gradients, log_density_gradient)
+        )
         return LazyBlocks(*samples, view=view, run=run)
     if len(samples) > 1:
         raise ValueError(
@@ -345,20 +345,16 @@ def lazy_stein_blocks(
             "as X."
         )
     blocks = paired_blocks(X, G, run=run)
-    blocks.view = partial(_with_given, scale, blocks.view)
+    blocks.view = partial(_stein_rows, scale, blocks.view)
     return blocks
 
 
-def _with_gradients(
-    log_density_gradient: Any, scale: np.ndarray | None, block: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    return in_scale(scale, block, gradients_at(block, log_density_gradient))
+def _with_gradients(log_density_gradient: Any, X: np.ndarray) -> tuple[Any, Any]:
+    return X, gradients_at(X, log_density_gradient)
 
 
-def _with_given(
-    scale: np.ndarray | None, columns: Any, block: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    return in_scale(scale, *columns(block))
+def _stein_rows(scale: Any, view: Any, block: Any) -> tuple[Any, Any]:
+    return in_scale(scale, *view(block))
 
 
 def stein_methods(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -462,7 +458,8 @@ def means(
     are those of groups of rows.
     """
     if refit:
-        estimator = clone(estimator)._fit(X, settings)
+        estimator = clone(estimator)
+        estimator._learn(X, settings)
     design, run = settings.design, Run(estimator.n_jobs)
     both = X, estimator._gradients(X)
     core = estimator._core(both, seed=seed, division=seed, run=run)
@@ -643,16 +640,24 @@ class KSDEstimator(BaseDiscrepancy):
         self : KSDEstimator
             Fitted estimator.
         """
-        return self._fit(X, self._check_params(), y)
+        self._learn(X, self._check_params(), y)
+        return self
 
-    def _fit(self, X: Any, settings: Settings, y: Any = None) -> Self:
-        """Fit the model and choose the kernels, with checked parameters."""
-        X = self._validate_first(X, settings.design)
+    def _learn(
+        self, X: Any, settings: Settings, y: Any = None, sample_weight: Any = None
+    ) -> tuple[Any, Any]:
+        """Fit the model and the kernels; return rows as they read them, and weights."""
+        X = self._validate_first(X, settings)
+        if sample_weight is not None and isinstance(self.model, GivenGradients):
+            given = check_gradients(self.model.values, X)
+            given, _ = self._weighted([given], sample_weight, settings)
+            self.model = GivenGradients(given)
+        X, weights = self._weighted([X], sample_weight, settings)
         # The model comes first, because its errors are quick to detect.
         fitted = fit_model(self.model, X, y, self.random_state)
         self.model_, self.log_density_gradient_ = fitted
         self._fit_kernels(X, settings.kernels)
-        return self
+        return X, weights
 
     @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
@@ -676,7 +681,7 @@ class KSDEstimator(BaseDiscrepancy):
         score : float
             The discrepancy. A larger score means a worse fit.
         """
-        return self._evaluate(X, y, sample_weight).value
+        return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -699,30 +704,22 @@ class KSDEstimator(BaseDiscrepancy):
             The score as `value`, with `statistics`, `scales`, `kernels`, a
             `standard_error` and a `confidence_interval`.
         """
-        return self._evaluate(X, y, sample_weight, errors=True)
+        return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
-    def _evaluate_rows(
-        self, samples: list[Any], settings: Settings, sample_weight: Any
+    def _evaluate(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compute the discrepancy of rows that are not validated."""
-        X = self._validate(samples[0], reset=False, least=settings.design._least_rows())
-        warn_left_out(settings.design, len(X))
-        return self._compare(X, self._gradients(X), settings, sample_weight)
+        X = self._validate(X, reset=False, least=settings.design._least_rows())
+        X, weights = self._weighted([X], sample_weight, settings)
+        return self._compare(X, weights, settings)
 
     @in_one_blas_thread
-    def _compare(
-        self, X: np.ndarray, gradients: Any, settings: Settings, sample_weight: Any
-    ) -> DiscrepancyResult:
-        """Compare rows, and the gradients at these rows, with the model."""
-        design, weights = settings.design, None
-        if sample_weight is not None:
-            weights = self._check_weights(sample_weight, X, design)
-            some = weights > 0
-            X, gradients, weights = X[some], gradients[some], weights[some]
-        core = self._core((X, gradients), weights=[weights])
-        scales = self.normalize or settings.errors
-        statistics = over_design(core, design, self.random_state, scales=scales)
-        return self._result(statistics, settings, partial(design_noise, core, design))
+    def _compare(self, X: Any, weights: Any, settings: Settings) -> DiscrepancyResult:
+        """Compare validated rows with the model."""
+        warn_left_out(settings.design, len(X))
+        core = self._core((X, self._gradients(X)), weights=[weights])
+        return self._estimate(core, settings)
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join((*OPTIONS, "sample_weight")))
@@ -770,21 +767,21 @@ class KSDEstimator(BaseDiscrepancy):
             each kernel.
         """
         check_is_fitted(self)
-        return self._test(X, self._check_test(**given), sample_weight)
+        settings = self._check_test(**given)
+        X = self._validate(X, reset=False, least=2)
+        X, weights = self._weighted([X], sample_weight, settings)
+        return self._test_rows(X, weights, settings)
 
     @in_one_blas_thread
-    def _test(
-        self, X: Any, settings: Settings, sample_weight: Any = None
-    ) -> TestResult:
-        """Test whether a sample comes from the model, with checked parameters."""
+    def _test_rows(self, X: Any, weights: Any, settings: Settings) -> TestResult:
+        """Test whether validated rows come from the model."""
         design, options = settings.design, settings.options
-        X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
         in_memory = None if isinstance(X, LazyRows) else X
         options = options.with_block_length(len(X), in_memory)
         options = options.ready(list(self.kernels_), self.random_state, self._run)
         exact = options.method == "wild" and self.n_components is None
-        if sample_weight is not None and not exact:
+        if weights is not None and not exact:
             raise ValueError(
                 f"method == {options.method!r} and n_components == "
                 f"{self.n_components}, must be 'wild' and None with sample_weight, "
@@ -807,13 +804,10 @@ class KSDEstimator(BaseDiscrepancy):
             if design.complete:
                 return sign_test(core, options)
             return one_sample_test(core, design, options)
-        weights = None
-        if sample_weight is not None:
-            weights = self._check_weights(sample_weight, X, design)
-            some = weights > 0
-            X, gradients, weights = X[some], gradients[some], weights[some]
+        if weights is not None:
             # The mean over all pairs is the weighted U-statistic.
-            weights *= np.sqrt(len(X) * (len(X) - 1) / Measure.of(1, weights).pairs)
+            n_pairs = len(X) * (len(X) - 1)
+            weights = weights * np.sqrt(n_pairs / Measure.of(1, weights).pairs)
 
         def core_of(rows: np.ndarray) -> Gram:
             core = self._core((X[rows], gradients[rows]))
@@ -881,35 +875,17 @@ class KSDEstimator(BaseDiscrepancy):
         self._fitted_to = fingerprint(X)
         self._remember()
 
-    def _validate_first(self, X: Any, design: Design) -> np.ndarray:
+    def _validate_first(self, X: Any, settings: Settings) -> np.ndarray:
         """Validate the sample that is passed to `fit`."""
-        # The Gaussian distribution that None stands for needs two rows.
-        least = 2 if self.model is None else design._least_rows()
+        # Tests, and the Gaussian distribution that None stands for, need two rows.
+        two = self.model is None or settings.options is not None
+        least = 2 if two else settings.design._least_rows()
         reader = self._reader(None, least)
         X = reader.blocks(X)
         # Categories and missing values have no density, so "auto" has nothing to do.
         reader.encoder = None if isinstance(self.encoder, str) else self.encoder
         self.encoder_ = reader.fit([X])
         return self._validate(X, reset=True, least=least)
-
-    def _read(self, X: Any, settings: Settings) -> Any:
-        """Return data in blocks as rows that are read by blocks."""
-        return self._reader(None, settings.design._least_rows()).blocks(as_table(X))
-
-    def _with_weight(
-        self, X: Any, sample_weight: Any, design: Design
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that have a weight, encoded, and their weights.
-
-        Rows of weight 0 are removed before `fit`, because they must have no effect.
-        """
-        X = self._validate_first(X, design)
-        weights = self._check_weights(sample_weight, X, design)
-        some = weights > 0
-        if isinstance(self.model, GivenGradients):
-            self.model = self.model.take(X, some)
-        self.encoder = None
-        return X[some], weights[some]
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
         if not reset:
@@ -1037,8 +1013,58 @@ def ksd_score(
     """
     estimator = KSDEstimator(as_given(model), **params)
     settings = estimator._check_params()
-    X, design = estimator._read(X, settings), settings.design
-    if sample_weight is not None:
-        X, sample_weight = estimator._with_weight(X, sample_weight, design)
-    fitted = estimator._fit(X, settings)
-    return fitted._evaluate_rows([X], settings, sample_weight).value
+    rows = estimator._learn(as_table(X), settings, sample_weight=sample_weight)
+    return estimator._compare(*rows, settings).value
+
+
+@takes_parameters_of(KSDEstimator, names="design normalize random_state")
+def ksd_from_gram(H: ArrayLike, **params: Any) -> float:
+    """Compute the squared kernel Stein discrepancy from a matrix of the Stein kernel.
+
+    Use this function if you have a matrix of the Stein kernel already. The statistics
+    come from [1]_, the designs and the scale from [2]_.
+
+    Read more in the :ref:`User Guide <ksd>`.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_samples)
+        Values of the Stein kernel for all pairs of rows.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+    normalize : bool, default=True
+        Divide the statistic by its scale sigma_k.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
+
+    Returns
+    -------
+    score : float
+        The discrepancy. A larger score means a worse fit.
+
+    See Also
+    --------
+    ksd_score : Computes KSD from a sample and a model.
+    KSDEstimator : Scores several samples with the same model and kernels.
+
+    References
+    ----------
+    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> from skdiscrepancy import ksd_from_gram
+    >>> ksd_from_gram([[5.0, 1.0], [1.0, 5.0]], design="u", normalize=False)
+    1.0
+    """
+    estimator = KSDEstimator(pooling=None, **params)
+    settings = estimator._check_params()
+    H = check_gram(H, "H")
+    estimator.kernels_ = [PrecomputedKernel(H)]
+    warn_left_out(settings.design, len(H))
+    return estimator._estimate(matrix_gram(H), settings).value

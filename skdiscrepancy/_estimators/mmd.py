@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from functools import partial
+from operator import is_
 from typing import Any, Self
 
 import numpy as np
@@ -53,18 +54,24 @@ from skdiscrepancy._statistics.noise import (
     sample_noise,
 )
 from skdiscrepancy._statistics.second_order import (
-    Reference,
     complete,
-    design_noise,
     over_design,
     paired_size,
+    positions_of,
+    refuse_pair_weights,
     row_contributions,
     warn_unused,
     witness,
 )
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
+from skdiscrepancy.kernels._base import (
+    KernelLike,
+    PrecomputedKernel,
+    check_gram,
+    refuse_balanced,
+    resolve_columns,
+)
 from skdiscrepancy.kernels._names import N_BANDWIDTHS, tag_sparse
 from skdiscrepancy.kernels._radial import RadialKernel
 from skdiscrepancy.pooling import normalize_statistics
@@ -75,6 +82,10 @@ from skdiscrepancy.tables import layout_of
 ALL_ROWS, FRACTION = 300, 0.4
 # Rows of both samples for the noise of the effect size.
 NOISE_ROWS = 200
+# Why kernels with values that depend on numbers of rows have no witness function.
+FOR_POINTS = (
+    "for a witness function, because its values would change with the number of points"
+)
 # About this many rows give the scales of kernels that have features.
 EXAMPLES = 1024
 
@@ -93,18 +104,15 @@ def _seeds(random_state: Any) -> Iterator[Any]:
 
 
 def _score_batch(
-    estimator: MMDEstimator,
-    reference: Reference,
-    held_out: bool,
-    batch: tuple[Any, Any],
+    estimator: MMDEstimator, settings: Settings, held_out: bool, batch: tuple[Any, Any]
 ) -> float:
     """Score one batch, which is some rows of the reference if `held_out`."""
     rows, seed = batch
-    core = reference.core_of_held_out(rows) if held_out else reference.core(rows)
-    scales = estimator.normalize
-    return estimator._result(
-        over_design(core, reference.design, seed, scales=scales)
-    ).value
+    core = (estimator._core_of_held_out if held_out else estimator._core)(
+        rows, settings
+    )
+    found = over_design(core, settings.design, seed, scales=estimator.normalize)
+    return estimator._result(found).value
 
 
 def divide(
@@ -183,22 +191,12 @@ def _by_label(frame: Any, by: Any) -> Iterator[tuple[Any, Any]]:
         yield label, part.drop(columns=by)
 
 
-def _refuse_balanced(kernels: list[KernelLike]) -> None:
-    refuse_balanced(
-        kernels,
-        "for a witness function, because its values would change with the number of "
-        "points",
-    )
-
-
 def refuse_second_sample(X: Any, y: Any) -> None:
     """Refuse a second sample passed as `y`, which would be ignored.
 
     If X has several columns, a `y` of a single column passes, because some pipelines
     store labels in this form.
     """
-    if y is None:
-        return
     n_given = n_columns(y)
     if n_given is None or (n_given == 1 and n_columns(X) != 1):
         return
@@ -260,10 +258,12 @@ def effect_of(
     leave no effect size.
     """
     both = gram([kernel], *samples, run=run)
-    found = complete(both, unbiased=True)
-    values, scales = found.values, found.scales
-    if not np.all(np.isfinite([values, scales, found.sizes])):
+    try:
+        found = complete(both, unbiased=True)
+    except ValueError:
+        # The statistic is not finite.
         return None
+    values, scales = found.values, found.scales
     if scales[0] <= found.rounding[0]:
         return None
     [value] = normalize_statistics(values, scales, rounding=found.rounding)
@@ -279,63 +279,43 @@ def effect_of(
 
 def samples_test(
     samples: Sequence[Any],
+    settings: Settings,
     options: Options,
-    *,
-    unbiased: bool = True,
     n_components: int | None = None,
 ) -> TestResult:
-    """Test whether two or more samples have the same distribution, by permutations."""
-    generator, in_series = options.generator, options.block_length is not None
-    how: dict[str, Any] = {"run": options.run}
-    if n_components is not None:
-        seed, division = draw_seeds(generator, 2)
-        how |= {"n_components": n_components, "seed": seed}
-    elif not in_series:
-        # Groups must hold random rows, because neighbouring rows may be similar.
-        samples = [Z[generator.permutation(len(Z))] for Z in samples]
-    core = gram(options.kernels, *samples, **how)
-    if n_components is not None:
-        core.seed, core.n_examples, core.in_order = division, EXAMPLES, in_series
-    return permutation_test(core, list(map(len, samples)), options, unbiased=unbiased)
+    """Test whether two or more samples have the same distribution.
 
-
-def two_sample_test(
-    X: np.ndarray,
-    Y: np.ndarray,
-    design: Design,
-    options: Options,
-    *,
-    paired: bool,
-    by_groups: bool = False,
-    n_components: int | None = None,
-) -> TestResult:
-    """Test whether two samples have the same distribution.
-
-    If `paired`, the core on pairs (X_i, Y_i) is used. For complete designs, `by_groups`
-    swaps groups of pairs if there are more pairs than groups. Random features always
-    do so, and draw their groups themselves.
+    On pairs (X_i, Y_i), complete designs swap groups of pairs if the samples are paired
+    or a series. Random features always do so, and draw their groups themselves.
     """
-    generator, in_series = options.generator, options.block_length is not None
-    if not paired:
-        how: Any = {"unbiased": not design.biased, "n_components": n_components}
-        return samples_test([X, Y], options, **how)
-    size = paired_size(X, Y, design)
-    X, Y, how = X[:size], Y[:size], {"run": options.run}
+    design, on_pairs, generator = settings.design, settings.on_pairs, options.generator
+    in_series = options.block_length is not None
+    by_groups = settings.paired or in_series or n_components is not None
+    by_groups = design.complete and (by_groups or not on_pairs)
+    if on_pairs:
+        size = paired_size(samples[0], samples[1], design)
+        samples = [Z[:size] for Z in samples]
+    how: dict[str, Any] = {"run": options.run}
     if n_components is not None:
         how["seed"], division = draw_seeds(generator, 2)
         how["n_components"] = n_components
-    by_groups |= in_series or n_components is not None
-    by_groups &= design.complete
-    if by_groups and not in_series and n_components is None:
-        # Groups must hold random pairs, and blocks neighbouring pairs.
-        order = generator.permutation(size)
-        X, Y = X[order], Y[order]
-    core = gram(options.kernels, X, Y, **how).paired()
+    elif by_groups and not in_series:
+        # Groups must hold random rows, because neighbouring rows may be similar.
+        orders = [generator.permutation(len(samples[0]))]
+        for Z in samples[1:]:
+            orders.append(orders[0] if on_pairs else generator.permutation(len(Z)))
+        samples = [Z[order] for Z, order in zip(samples, orders, strict=True)]
+    core: Any = gram(options.kernels, *samples, **how)
+    core = core.paired() if on_pairs else core
     if n_components is not None:
         core.seed, core.in_order = division, in_series
-    if by_groups:
+        core.n_examples = 0 if on_pairs else EXAMPLES
+    if not by_groups:
+        return one_sample_test(core, design, options)
+    if on_pairs:
         return sign_test(core, options)
-    return one_sample_test(core, design, options)
+    unbiased = not design.biased
+    return permutation_test(core, list(map(len, samples)), options, unbiased=unbiased)
 
 
 @declares_parameters
@@ -517,7 +497,8 @@ class MMDEstimator(BaseDiscrepancy):
             Fitted estimator.
         """
         settings = self._check_params()
-        refuse_second_sample(X, y)
+        if y is not None:
+            refuse_second_sample(X, y)
         return self._fit(X, settings, sample_weight)
 
     @in_one_blas_thread
@@ -528,10 +509,8 @@ class MMDEstimator(BaseDiscrepancy):
         self.encoder_ = reader.fit([X])
         rows = reader.rows(X, reset=True)
         self._learn([rows], settings, X, weights)
-        if not self._is_paired(settings.design):
-            self._reference: Any = self._known_reference().with_sums(
-                scales=self.normalize
-            )
+        if not settings.on_pairs:
+            self._keep_sums(scales=self.normalize)
         return self
 
     @explains_keywords
@@ -559,7 +538,7 @@ class MMDEstimator(BaseDiscrepancy):
         score : float
             The discrepancy. A larger score means a larger difference.
         """
-        return self._evaluate(X, y, sample_weight).value
+        return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -583,17 +562,19 @@ class MMDEstimator(BaseDiscrepancy):
             The score as `value`, with `statistics`, `scales`, `kernels`, a
             `standard_error` and a `confidence_interval`.
         """
-        return self._evaluate(X, y, sample_weight, errors=True)
+        return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
-    def _evaluate_rows(
-        self, samples: list[Any], settings: Settings, sample_weight: Any
+    @in_one_blas_thread
+    def _evaluate(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compare rows that are not validated with the reference sample."""
-        refuse_second_sample(*samples)
-        X, weights = self._weighted(samples[:1], sample_weight, settings)
+        if y is not None:
+            refuse_second_sample(X, y)
+        X, weights = self._weighted([X], sample_weight, settings)
         least = settings.design._least_rows()
         Y = self._reader(self.kernels_, least).rows(X, reset=False)
-        return self._compare(Y, settings, weights)
+        return self._estimate(self._core(Y, settings, weights), settings)
 
     @explains_keywords
     @takes_parameters_of(check_options, first=" ".join(OPTIONS))
@@ -652,7 +633,8 @@ class MMDEstimator(BaseDiscrepancy):
                 "sample_weight."
             )
         settings = self._check_test(paired=paired, **given)
-        refuse_second_sample(X, y)
+        if y is not None:
+            refuse_second_sample(X, y)
         # `set_params` may have changed the kernels, and so the types they read.
         reader = self._reader(settings.kernels, settings.design._least_rows())
         X = reader.blocks(X)
@@ -678,7 +660,7 @@ class MMDEstimator(BaseDiscrepancy):
         """Test whether two samples have the same distribution."""
         if settings.paired:
             refuse_other_order(X, Y)
-        table, samples = self._read_together([X, Y], settings)
+        table, samples, _ = self._read([X, Y], settings)
         layout = layout_of(self.encoder_, table)
         return self._test_rows(samples, settings, layout, effect=effect)
 
@@ -691,10 +673,9 @@ class MMDEstimator(BaseDiscrepancy):
         `table` is the layout of the columns, for kernels on some columns. `effect`
         tells whether the result has an effect size, if the test has one.
         """
-        design, options, paired = settings.design, settings.options, settings.paired
-        on_pairs = paired or self._is_paired(design)
+        options, on_pairs = settings.options, settings.on_pairs
         sizes = list(map(len, samples))
-        if paired and sizes[0] != sizes[1]:
+        if settings.paired and sizes[0] != sizes[1]:
             raise ValueError(
                 f"paired == True, must be False for samples of different sizes, "
                 f"{sizes[0]} and {sizes[1]} rows. In paired samples, row i of both "
@@ -705,21 +686,18 @@ class MMDEstimator(BaseDiscrepancy):
                 f"n_samples == {min(sizes)}, must be >= 2 for an MMD test."
             )
         # Effect sizes need independent rows, and intervals need exact kernels.
-        independent = not on_pairs and not options.wants_blocks
-        kernel = None
+        independent, kernel = not on_pairs and not options.wants_blocks, None
         if effect and independent and self.n_components is None:
             kernels, kernel = self._with_kernel_of_effect(samples, settings, table)
         else:
             kernels = collection_of(self, samples, settings.kernels, table)
-        all_rows = options.wants_blocks
+        all_rows, run = options.wants_blocks, Run(self.n_jobs, self.verbose)
         columns = [columns_of(Z, kernels, all_rows=all_rows) for Z in samples]
         if on_pairs:
             columns = [differences(*columns)]
         options = options.with_block_length(min(sizes), *columns)
-        options = options.ready(kernels, self.random_state, self._run)
-        X, Y = samples
-        how: Any = {"by_groups": paired, "n_components": self.n_components}
-        result = two_sample_test(X, Y, design, options, paired=on_pairs, **how)
+        options = options.ready(kernels, self.random_state, run)
+        result = samples_test(samples, settings, options, self.n_components)
         if kernel is None or min(sizes) < LEAST_ROWS:
             return result
         # Copies, because users may change their data before they ask for the effect.
@@ -762,27 +740,16 @@ class MMDEstimator(BaseDiscrepancy):
         return found, members[len(members) // 2]
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
-        design, paired = settings.design, settings.paired
-        on_pairs = paired or self._is_paired(design)
+        design, on_pairs = settings.design, settings.on_pairs
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
-        setting = "paired == True" if paired else "this design"
+        setting = "paired == True" if settings.paired else "this design"
         return methods, methods if design.complete else (), setting
 
-    def _read_together(
-        self, tables: list[Any], settings: Settings, names: Sequence[str] = ("X", "Y")
-    ) -> tuple[Any, list[np.ndarray]]:
-        """Return the first table, and samples of all tables, encoded together."""
-        reader = self._reader(settings.kernels, settings.design._least_rows())
-        tables = [reader.blocks(*pair) for pair in zip(tables, names, strict=True)]
-        samples = reader.together(tables, names)
-        self.encoder_ = reader.encoder_
-        return tables[0], samples
-
-    def _read_weighted(
+    def _read(
         self,
         tables: list[Any],
-        weights: Sequence[Any],
         settings: Settings,
+        weights: Sequence[Any] = (None, None),
         names: Sequence[str] = ("X", "Y"),
         words: Sequence[str] = ("sample_weight", "sample_weight_Y"),
     ) -> tuple[Any, list[np.ndarray], list[Any]]:
@@ -796,7 +763,9 @@ class MMDEstimator(BaseDiscrepancy):
             Z, w = self._weighted([reader.blocks(as_table(Z), name)], w, settings, word)
             some.append(Z)
             found.append(w)
-        return *self._read_together(some, settings, names), found
+        samples = reader.together(some, names)
+        self.encoder_ = reader.encoder_
+        return some[0], samples, found
 
     def _reference_rows(self) -> Any:
         """Return the rows of the reference sample."""
@@ -807,12 +776,8 @@ class MMDEstimator(BaseDiscrepancy):
         return tag_sparse(super().__sklearn_tags__(), self.kernel)
 
     def _learn(
-        self,
-        samples: list[np.ndarray],
-        settings: Settings,
-        table: Any,
-        weights: np.ndarray | None = None,
-    ) -> Self:
+        self, samples: list[Any], settings: Settings, table: Any, weights: Any = None
+    ) -> None:
         """Keep the first sample, and choose bandwidths from all samples."""
         layout = layout_of(self.encoder_, table)
         collection = collection_of(self, samples, settings.kernels, layout)
@@ -821,55 +786,77 @@ class MMDEstimator(BaseDiscrepancy):
         self.reference_ = as_block(samples[0])
         self.reference_weight_ = weights
         self.kernels_ = collection
-        self._reference = None
+        self._kept: Any = (None,) * 5
         self._remember()
-        return self
+
+    def _keep_sums(self, *, scales: bool) -> None:
+        """Keep the sums within the reference, unless they depend on other rows too."""
+        how, X = self._gram_options(), self._reference_rows()
+        weights = self.reference_weight_
+        try:
+            own = gram(self.kernels_, X, weights=[weights], reference=True, **how)
+        except ValueError:
+            # These rows alone are out of the range of squares. Together with other rows
+            # they may be in range, and if not, this error is raised then.
+            return
+        features = how["n_components"], how["seed"]
+        # Results that are not finite are refused in a score.
+        with np.errstate(all="ignore"):
+            sums = own.keep(X, scales=scales)
+        self._kept = self.reference_, self.kernels_, weights, features, sums
+
+    def _core(
+        self, Y: Any, settings: Settings, weights: Any = None, held_out: Any = None
+    ) -> Any:
+        """Return the Gram of the reference sample and another one.
+
+        The rows `held_out` of the reference are the sample, and are compared with the
+        other rows.
+        """
+        self._refuse_changed()
+        how, X = self._gram_options(), self._reference_rows()
+        of_x = self.reference_weight_
+        if settings.on_pairs:
+            refuse_pair_weights(settings.design, of_x, weights)
+            size = paired_size(X, Y, settings.design)
+            return gram(self.kernels_, X[:size], Y[:size], **how).paired()
+        *known, features, sums = self._kept
+        same = all(map(is_, known, (self.reference_, self.kernels_, of_x)))
+        if same and features == (how["n_components"], how["seed"]):
+            how["kept"] = sums
+        how["weights"] = of_x, weights
+        both = gram(self.kernels_, X, Y, reference=True, **how)
+        both.held_out = held_out
+        return both
+
+    def _core_of_held_out(self, rows: np.ndarray, settings: Settings) -> Any:
+        """Return the Gram of some rows of the reference against its other rows.
+
+        The sums of the other rows follow from the sums that are kept, so this takes the
+        time of a score. Paired designs compare as many of the other rows.
+        """
+        X, of_x = self._reference_rows(), self.reference_weight_
+        weights = None if of_x is None else of_x[rows]
+        # In sorted order, equal values have one place, but may have several weights.
+        ordered = weights is not None and X.shape[1] == 1
+        if not (settings.on_pairs or ordered or self._kept[-1] is None):
+            return self._core(X[rows], settings, weights, rows)
+        others = np.delete(np.arange(len(X)), rows)
+        some = others[: len(rows)] if settings.on_pairs else others
+        left = copy(self)
+        left.reference_ = self.reference_[some]
+        left.reference_weight_ = None if of_x is None else of_x[some]
+        return left._core(X[rows], settings, weights)
 
     @in_one_blas_thread
-    def _compare(
-        self, Y: np.ndarray, settings: Settings, weights: np.ndarray | None = None
-    ) -> DiscrepancyResult:
-        """Compare validated rows with the reference sample."""
-        core, design = self._known_reference().core(Y, weights), settings.design
-        scales = self.normalize or settings.errors
-        statistics = over_design(core, design, self.random_state, scales=scales)
-        noise = partial(design_noise, core, design)
-        return self._result(statistics, settings, noise)
-
-    def _known_reference(self) -> Reference:
-        """Return the reference sample, with its sums if they are still valid."""
-        self._refuse_changed()
-        if self.n_components is None:
-            # Exact kernels refuse rows that are read by blocks.
-            self._reference_rows()
-        design = check_design(self.design)
-        found = Reference(
-            self.reference_,
-            self.kernels_,
-            self.reference_weight_,
-            self._gram_options(),
-            design,
-            self._is_paired(design),
-        )
-        kept = self._reference
-        if kept is None or not kept.is_like(found):
-            return found
-        return found._replace(sums=kept.sums)
-
     def _evaluate_pair(
-        self,
-        X: ArrayLike,
-        Y: ArrayLike,
-        settings: Settings,
-        sample_weight: Any = None,
-        sample_weight_Y: Any = None,
+        self, X: Any, Y: Any, settings: Settings, *weights: Any
     ) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""
-        given = sample_weight, sample_weight_Y
-        read = self._read_weighted([X, Y], given, settings)
-        table, [rows, others], [weights, of_y] = read
-        fitted = self._learn([rows, others], settings, table, weights)
-        return fitted._compare(others, settings, of_y)
+        read = self._read([X, Y], settings, weights or (None, None))
+        table, samples, (of_x, of_y) = read
+        self._learn(samples, settings, table, of_x)
+        return self._estimate(self._core(samples[1], settings, of_y), settings)
 
     @explains_keywords
     def score_batches(
@@ -930,7 +917,8 @@ class MMDEstimator(BaseDiscrepancy):
         self, batches: Any, batch_size: Any, by: Any
     ) -> tuple[np.ndarray, list[Any], list[int]]:
         """Return the scores, labels and sizes of batches."""
-        least = self._check_fitted().design._least_rows()
+        settings = self._check_fitted()
+        least = settings.design._least_rows()
         reader = self._reader(self.kernels_, least)
         labels: list[Any] = []
         sizes: list[int] = []
@@ -946,7 +934,7 @@ class MMDEstimator(BaseDiscrepancy):
                 sizes.append(len(rows))
                 yield rows, next(seeds)
 
-        scores = self._run_batches(validated(), "scores of batches")
+        scores = self._run_batches(validated(), settings, "scores of batches")
         if not len(scores):
             raise ValueError("batches == [], must hold at least one batch.")
         return scores, labels, sizes
@@ -955,8 +943,8 @@ class MMDEstimator(BaseDiscrepancy):
         self, size: int, n_resamples: int, random_state: Any
     ) -> np.ndarray:
         """Return the scores of random rows of the reference against all other rows."""
-        least = self._check_fitted().design._least_rows()
-        m = self._known_reference().rows.shape[0]
+        settings = self._check_fitted()
+        least, m = settings.design._least_rows(), self.reference_.shape[0]
         if m - size < least:
             raise ValueError(
                 f"A batch has {size} rows, must have at most {m - least}. To compute "
@@ -968,16 +956,16 @@ class MMDEstimator(BaseDiscrepancy):
             (np.sort(generator.permutation(m)[:size]), next(seeds))
             for _ in range(n_resamples)
         ]
-        return self._run_batches(draws, "scores of the reference", held_out=True)
+        what = "scores of the reference"
+        return self._run_batches(draws, settings, what, held_out=True)
 
     def _run_batches(
-        self, batches: Any, what: str, *, held_out: bool = False
+        self, batches: Any, settings: Settings, what: str, *, held_out: bool = False
     ) -> np.ndarray:
         """Score batches, each of which has a seed."""
         # Threads run batches, not parts of them.
-        reference = self._known_reference()
-        reference.options["run"] = Run(1)
-        work = Work(_score_batch, self, reference, held_out)
+        alone = copy(self).set_params(n_jobs=1, verbose=0)
+        work = Work(_score_batch, alone, settings, held_out)
         results = run_all(batches, work, self._run, what=what)
         return np.array(list(results), dtype=np.float64)
 
@@ -1040,7 +1028,7 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> np.ndarray:
         """Compute the witness function at points, in O(n_points (m + n)) time."""
         self._refuse_changed()
-        _refuse_balanced(self.kernels_)
+        refuse_balanced(self.kernels_, FOR_POINTS)
         X, of_both = self._reference_rows(), (self.reference_weight_, weights)
         samples = [X, Y, points]
         return witness(
@@ -1093,12 +1081,12 @@ class MMDEstimator(BaseDiscrepancy):
     def _contributions(self, Y: Any, sample_weight: Any = None) -> np.ndarray:
         """Compute the contributions, with checked parameters."""
         Y = self._reader(self.kernels_, 1).rows(Y, reset=False)
-        reference = self._known_reference()._replace(paired=False)
         weights = None
         if sample_weight is not None:
-            _refuse_balanced(self.kernels_)
+            refuse_balanced(self.kernels_, FOR_POINTS)
             weights = check_weights(sample_weight, len(Y), 1)
-        return row_contributions(reference.core(Y, weights))
+        settings = Settings(check_design("v"), [])
+        return row_contributions(self._core(Y, settings, weights))
 
 
 @takes_parameters_of(MMDEstimator)
@@ -1168,4 +1156,79 @@ def mmd_score(
     """
     estimator = MMDEstimator(**params)
     settings, weights = estimator._check_params(), (sample_weight, sample_weight_Y)
-    return estimator._evaluate_pair(as_table(X), as_table(Y), settings, *weights).value
+    return estimator._evaluate_pair(X, Y, settings, *weights).value
+
+
+def joined_gram(K_xx: ArrayLike, K_yy: ArrayLike, K_xy: ArrayLike) -> np.ndarray:
+    """Return the Gram matrix of two samples together."""
+    within_x, within_y = check_gram(K_xx, "K_xx"), check_gram(K_yy, "K_yy")
+    cross = check_gram(K_xy, "K_xy", symmetric=False)
+    if cross.shape != (len(within_x), len(within_y)):
+        raise ValueError(
+            f"K_xy has shape {cross.shape}, must be {(len(within_x), len(within_y))} "
+            "for the rows of K_xx and K_yy."
+        )
+    return np.block([[within_x, cross], [cross.T, within_y]])
+
+
+@takes_parameters_of(MMDEstimator, names="design second_order normalize random_state")
+def mmd_from_gram(
+    K_xx: ArrayLike, K_yy: ArrayLike, K_xy: ArrayLike, **params: Any
+) -> float:
+    """Compute the squared maximum mean discrepancy (MMD) from Gram matrices.
+
+    Use this function if you have Gram matrices already, for example of strings or
+    graphs. The statistics come from [1]_, the designs and the scale from [2]_. Complete
+    designs take O((m + n)^2) time.
+
+    Read more in the :ref:`User Guide <mmd>`.
+
+    Parameters
+    ----------
+    K_xx : array-like of shape (m, m)
+        Gram matrix of the first sample.
+    K_yy : array-like of shape (n, n)
+        Gram matrix of the second sample.
+    K_xy : array-like of shape (m, n)
+        Kernel values between the rows of the first and the second sample.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+    second_order : bool, default=False
+        Use pairs (X_i, Y_i) also for "u" and "v". Needs samples of equal size.
+    normalize : bool, default=True
+        Divide the statistic by its scale sigma_k.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
+
+    Returns
+    -------
+    score : float
+        The discrepancy. A larger score means a larger difference.
+
+    See Also
+    --------
+    mmd_score : Computes MMD from two samples.
+    MMDEstimator : Compares samples with a fixed reference sample.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_from_gram
+    >>> ones = np.ones((2, 2))
+    >>> mmd_from_gram(ones, ones, 0 * ones, design="v", normalize=False)
+    2.0
+    """
+    K = joined_gram(K_xx, K_yy, K_xy)
+    estimator = MMDEstimator(kernel=PrecomputedKernel(K), pooling=None, **params)
+    settings, estimator.encoder_ = estimator._check_params(), None
+    X, Y = np.split(positions_of(K), [len(np.asarray(K_xx))])
+    estimator._learn([X, Y], settings, X)
+    return estimator._estimate(estimator._core(Y, settings), settings).value

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._data.checks import (
-    RandomStateLike,
+    RUN,
     check_number,
     draw_seeds,
     generator_of,
     shown,
+    takes_parameters_of,
 )
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import collection_of
@@ -102,21 +103,22 @@ class MMDSubsetsResult(Result):
         return -self.values
 
 
+@takes_parameters_of(
+    MMDEstimator,
+    names="n_subsets subset_size kernel bandwidth encoder sample_weight "
+    f"sample_weight_Y n_components {RUN}",
+    kernel="polynomial",
+    bandwidth="median",
+)
 def mmd_subsets(
     X: ArrayLike,
     Y: ArrayLike,
     *,
     n_subsets: int = 100,
     subset_size: int = 1000,
-    kernel: Any = "polynomial",
-    bandwidth: Any = "median",
-    encoder: Any = "auto",
     sample_weight: Any = None,
     sample_weight_Y: Any = None,
-    n_components: int | None = None,
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
+    **params: Any,
 ) -> MMDSubsetsResult:
     r"""Average the squared MMD over random subsets of two samples, as KID does.
 
@@ -197,26 +199,17 @@ def mmd_subsets(
     """
     n_subsets = check_number(n_subsets, "n_subsets", integer=True, least=1)
     subset_size = check_number(subset_size, "subset_size", integer=True, least=2)
-    mmd = MMDEstimator(
-        kernel=kernel,
-        bandwidth=bandwidth,
-        normalize=False,
-        encoder=encoder,
-        n_components=n_components,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        verbose=verbose,
-    )
-    settings = mmd._check_params()
+    mmd = MMDEstimator(normalize=False, **params)
+    settings, n_components = mmd._check_params(), mmd.n_components
     if len(settings.kernels) > 1:
         raise ValueError(
-            f"kernel == {shown(kernel)} has {len(settings.kernels)} kernels, must be "
-            "one kernel for mmd_subsets."
+            f"kernel == {shown(mmd.kernel)} has {len(settings.kernels)} kernels, must "
+            "be one kernel for mmd_subsets."
         )
     # A subset is in memory, so exact kernels can read data in blocks, too.
     mmd.n_components = n_components or subset_size
     given = sample_weight, sample_weight_Y
-    table, [X, Y], weights = mmd._read_weighted([X, Y], given, settings)
+    table, [X, Y], weights = mmd._read([X, Y], settings, given)
     if subset_size > min(len(X), len(Y)):
         raise ValueError(
             f"subset_size == {subset_size}, must be at most {min(len(X), len(Y))}, the "
@@ -227,27 +220,22 @@ def mmd_subsets(
     kernels = collection_of(mmd, [X, Y], settings.kernels, layout)
     if len(kernels) > 1:
         raise ValueError(
-            f"bandwidth == {shown(bandwidth)} makes {len(kernels)} kernels of "
+            f"bandwidth == {shown(mmd.bandwidth)} makes {len(kernels)} kernels of "
             f"{settings.kernels[0]!r}, must be 'median' or one number for mmd_subsets."
         )
-    generator = generator_of(random_state)
+    generator = generator_of(mmd.random_state)
     seeds = draw_seeds(generator, n_subsets)
     known = n_components if have_features(kernels, X.shape[1]) else None
     how = {"n_components": known, "seed": draw_seeds(generator, 1)[0]}
     samples = [blocks_of(Z) for Z in (X, Y)]
     work = Work(_subset_mmd, samples, weights, kernels, subset_size, how)
-    values = check_finite(np.array(list(run_all(seeds, work, Run(n_jobs, verbose)))))
+    values = check_finite(np.array(list(run_all(seeds, work, mmd._run))))
     # Sums and squares may be beyond floating point where their means are not. Powers of
     # two change no digit.
     exponent = np.frexp(np.abs(values).max())[1]
     units = np.ldexp(values, -exponent)
-    return MMDSubsetsResult(
-        mean=float(np.ldexp(units.mean(), exponent)),
-        standard_deviation=float(np.ldexp(units.std(), exponent)),
-        values=values,
-        subset_size=subset_size,
-        kernel=kernels[0],
-    )
+    mean, deviation = np.ldexp([units.mean(), units.std()], exponent).tolist()
+    return MMDSubsetsResult(mean, deviation, values, subset_size, kernels[0])
 
 
 def _subset_mmd(

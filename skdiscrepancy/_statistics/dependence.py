@@ -11,11 +11,9 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from skdiscrepancy._data.arrays import effective_size, other_weights
-from skdiscrepancy._data.checks import RandomStateLike, check_flag
 from skdiscrepancy._gram.frequency_groups import (
     MEAN_ROWS,
     VARIANCES,
@@ -38,18 +36,8 @@ from skdiscrepancy._statistics.noise import (
     noise_rows,
     too_few_rows,
 )
-from skdiscrepancy._statistics.second_order import (
-    Statistics,
-    check_finite,
-    design_noise,
-    matrix_gram,
-    one_statistic,
-    over_design,
-    refuse_pair_weights,
-    warn_unused,
-)
-from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import check_gram
+from skdiscrepancy._statistics.second_order import Statistics, check_finite, warn_unused
+from skdiscrepancy.designs import Design
 
 
 class Norms(NamedTuple):
@@ -234,15 +222,11 @@ def hsic_of_factors(
     return unbiased_products(products / n**2, linear, spreads, n)
 
 
-def paired_core(x: Gram, y: Gram, design: Design | None = None) -> Gram:
-    """Return the second-order core, on pairs of rows (Z_i, Z_{i+n}).
-
-    Warn of the rows that the design does not use.
-    """
+def paired_core(x: Gram, y: Gram, design: Design) -> Gram:
+    """Return the core on pairs of rows (Z_i, Z_{i+n}), and warn of rows in no pair."""
     n_rows, n = x.n, x.n // 2
-    left_out = 0 if design is None else design.n_unused(n)
-    n_unused = n_rows % 2 + 2 * left_out
-    if design is not None and n_unused:
+    left_out = design.n_unused(n)
+    if n_unused := n_rows % 2 + 2 * left_out:
         why = f"the design {design!r} pairs the rows i and i + {n}"
         if left_out:
             why += f", and leaves out the last {left_out} of {n} pairs"
@@ -251,30 +235,16 @@ def paired_core(x: Gram, y: Gram, design: Design | None = None) -> Gram:
 
 
 def hsic_statistics(
-    x: Gram,
-    y: Gram,
-    design: Design,
-    *,
-    second_order: bool,
-    random_state: RandomStateLike = None,
-    weights: np.ndarray | None = None,
+    x: Gram, y: Gram, w: np.ndarray | None = None, *, unbiased: bool
 ) -> Statistics:
-    """Compute the statistics of a design for two Grams on the same rows.
-
-    `weights` of the rows need a complete design and no `second_order`.
-    """
-    if second_order or not design.complete:
-        refuse_pair_weights(design, weights)
-        return over_design(paired_core(x, y, design), design, random_state)
-    unbiased, w = not design.biased, weights
+    """Compute the complete statistics of two Grams on the same rows, with weights w."""
     norms, centring = _norms_and_centring(x, y, w, unbiased=unbiased)
     nu = float(x.n) if w is None else effective_size(w)
     finish = partial(complete_hsic, weights=w, unbiased=unbiased)
     products = centred_products(x, y, centring, finish)
-    values, scales = products.results
     # The U-statistic divides rounding errors too.
     sizes = products.sizes / (1.0 if w is None else norms.four)
-    return Statistics(values, scales, nu, sizes, products.dtype)
+    return Statistics.of(*products.results, nu, sizes, [products.dtype])
 
 
 def _norms_and_centring(
@@ -293,122 +263,40 @@ def _norms_and_centring(
     return norms, Centring(offsets, not unbiased, pairs)
 
 
-def hsic_from_gram(
-    K: ArrayLike,
-    L: ArrayLike,
-    *,
-    design: str | Design = "u",
-    second_order: bool = False,
-    normalize: bool = True,
-    random_state: RandomStateLike = None,
-) -> float:
-    """Compute the squared Hilbert-Schmidt independence criterion from Gram matrices.
-
-    Use this function if you have Gram matrices already, for example of strings or
-    graphs. The V-statistic is tr(KHLH) / N^2 [1]_. The U-statistic is Equation 5 of
-    [2]_. The incomplete designs come from [3]_.
-
-    Read more in the :ref:`User Guide <hsic>`.
-
-    Parameters
-    ----------
-    K : array-like of shape (n_samples, n_samples)
-        Gram matrix of X.
-    L : array-like of shape (n_samples, n_samples)
-        Gram matrix of y.
-    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
-        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
-    second_order : bool, default=False
-        Pair the rows i and i + N/2 also for "u" and "v".
-    normalize : bool, default=True
-        Divide the statistic by its scale sigma_k.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
-        The global generator of numpy is never used.
-
-    Returns
-    -------
-    score : float
-        The dependence. A larger score means a stronger dependence.
-
-    See Also
-    --------
-    hsic_score : Computes HSIC from X and y.
-    HSICEstimator : Scores several samples with the same kernels.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
-       norms", ALT 2005.
-    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
-    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy import hsic_from_gram
-    >>> round(hsic_from_gram(np.eye(4), np.eye(4), design="v", normalize=False), 4)
-    0.1875
-    """
-    design = check_design(design)
-    check_flag(second_order, "second_order")
-    check_flag(normalize, "normalize")
-    K, L = check_gram(K, "K"), check_gram(L, "L")
-    if K.shape != L.shape:
-        raise ValueError(f"L has shape {L.shape}, must be {K.shape} as K.")
-    statistics = hsic_statistics(
-        matrix_gram(K),
-        matrix_gram(L),
-        design,
-        second_order=second_order,
-        random_state=random_state,
-    )
-    return one_statistic(statistics, normalize=normalize)
+# Rows from which the noise of features is estimated, for all groups and kernels.
+NOISE_ROWS = 200
 
 
 def hsic_noise(
-    x: Gram,
-    y: Gram,
-    design: Design,
-    statistics: Statistics,
-    weights: np.ndarray | None = None,
-    *,
-    second_order: bool,
-    normalize: bool,
-) -> Noise | tuple[float, int] | str:
+    source: Any, weights: np.ndarray | None, statistics: Statistics, *, normalize: bool
+) -> Noise | str:
     """Estimate the noise of the mean over all products of kernels, or say why not.
 
-    HSIC is the statistic of the core A_ij B_ij, for the centred matrices A and B. The
-    estimated centres change the statistic by terms of a smaller order only.
+    `source` is a FeaturePair, or the Grams of x and y. HSIC is a statistic of the core
+    A_ij B_ij, for the centred matrices A and B, or of the mean core over groups of
+    features. The estimated centres change the statistic by terms of a smaller order.
     """
-    if second_order or not design.complete:
-        return design_noise(paired_core(x, y), design, statistics, normalize=normalize)
-    if x.n < LEAST_ROWS:
-        return too_few_rows(x.n)
-    each = normalize or statistics.shares.max() == 1
-    rows = noise_rows(x.n, len(statistics.scales) if normalize else 1)
-    sides = [(side if each else side.mean()).dense(rows, rows) for side in (x, y)]
-    v = np.ones(len(rows)) if weights is None else weights[rows]
-    return _complete_noise(sides, v, statistics, normalize=normalize)
-
-
-def _complete_noise(
-    sides: list[Any], v: np.ndarray, statistics: Statistics, *, normalize: bool
-) -> Noise:
-    """Estimate the noise from the matrices of both sides on rows with weights v.
-
-    Each side yields kernels with a matrix, or with a matrix for each group of features.
-    """
-    v, size = v / v.sum(), statistics.nu
+    features = isinstance(source, FeaturePair)
+    n = source.n if features else source[0].n
+    if n < LEAST_ROWS:
+        return too_few_rows(n)
+    mean_only = not normalize and statistics.shares.max() < 1
+    if features:
+        rows = noise_rows(n, most=NOISE_ROWS)
+        sides, v = source.matrices(rows), source.weights_of(rows)
+    else:
+        rows = noise_rows(n, len(statistics.scales) if normalize else 1)
+        means = (side.mean() if mean_only else side for side in source)
+        sides = [side.dense(rows, rows) for side in means]
+        v = 1.0 if weights is None else weights[rows]
+    v = v * np.ones(len(rows))
+    v = v / v.sum()
     matrices: Any = centred_matrices(sides[0], sides[1], v, statistics.chosen)
-    if not normalize and statistics.shares.max() < 1:
+    if mean_only:
         H = _mean_core(sides, v)
         scales = np.array([RowMeans.of(H, [v], [1.0]).scale])
         matrices, statistics = [(0, H)], replace(statistics, scales=scales)
-    return noise_of(matrices, [v], [size], statistics, normalize=normalize)
+    return noise_of(matrices, [v], [statistics.nu], statistics, normalize=normalize)
 
 
 def _mean_core(sides: list[Any], v: np.ndarray) -> np.ndarray:
@@ -505,12 +393,12 @@ def dependence_of_features(
             spread = np.std(of_groups, axis=0, ddof=1) / norms.four
             errors = spread / np.sqrt(pair.n_groups)
         errors[np.logical_and.outer(pair.x.exact, pair.y.exact)] = 0
-    return Statistics(
+    return Statistics.of(
         statistics.ravel(),
         deviations.ravel() if scales else np.ones(means.size),
         effective_size(w) if varies else float(n),
         np.mean(sizes, axis=0).ravel() / (norms.four if varies else 1.0),
-        np.dtype(np.float64),
+        [np.float64],
         errors.ravel(),
     )
 
@@ -532,24 +420,6 @@ def _core_of_features(pair: FeaturePair, unbiased: bool) -> tuple[Any, ...]:
         sums = dict(zip(terms.powers, means, strict=True))
         found.append(_projection(pair, g, sums, terms))
     return norms, terms.powers, *zip(*found, strict=True)
-
-
-# Rows from which the noise is estimated, for all groups and kernels at once.
-NOISE_ROWS = 200
-
-
-def feature_noise(
-    pair: FeaturePair, statistics: Statistics, *, normalize: bool
-) -> Noise | str:
-    """Estimate the noise of the mean over all products of kernels from features.
-
-    The core is the mean over groups of the products of centred matrices.
-    """
-    if pair.n < LEAST_ROWS:
-        return too_few_rows(pair.n)
-    rows = noise_rows(pair.n, most=NOISE_ROWS)
-    v = pair.weights_of(rows) * np.ones(len(rows))
-    return _complete_noise(pair.matrices(rows), v, statistics, normalize=normalize)
 
 
 class _Terms(NamedTuple):

@@ -203,7 +203,14 @@ def quadratic_interval(
     if noise.squares <= (1e-14 * unit) ** 2 and noise.linear <= (1e-14 * unit) ** 2:
         # Constant rows have no noise.
         return max(statistic, 0.0), max(statistic, 0.0)
-    rate = _rate(statistic, noise)
+    # p'p as a multiple of |mu|^2, a mean of eigenvalues of G. Near the null hypothesis,
+    # where the direction of mu is unknown, it is the mean in the direction of the
+    # observed embedding.
+    length = max(statistic, 0.0) + noise.bias
+    rate = noise.linear / length if length > 0 else 0.0
+    if statistic > 0:
+        rate = max(rate, max(noise.linear - noise.squares, 0.0) / statistic)
+    rate = min(rate, noise.largest)
     # The direction of mu is as uncertain as its projections, and may have the largest
     # eigenvalue.
     upper_rate = rate + noise.share * (noise.largest - rate)
@@ -238,20 +245,6 @@ def _pearson_quantile(tail: float, skewness: float) -> float:
     return float((gammainccinv(shape, tail) - shape) / np.sqrt(shape))
 
 
-def _rate(statistic: float, noise: Noise) -> float:
-    """Return p'p as a multiple of |mu|^2, a mean of eigenvalues of G.
-
-    Near the null hypothesis, where the direction of mu is unknown, it is the mean in
-    the direction of the observed embedding.
-    """
-    length = max(statistic, 0.0) + noise.bias
-    rate = noise.linear / length if length > 0 else 0.0
-    if statistic > 0:
-        signal = max(noise.linear - noise.squares, 0.0)
-        rate = max(rate, signal / statistic)
-    return min(rate, noise.largest)
-
-
 def _crossing(function: Callable[[float], float], unit: float) -> float:
     """Return the positive zero of a decreasing function, 0 if it starts below zero."""
     if function(0.0) <= 0:
@@ -271,26 +264,6 @@ LEAST_ROWS = 4
 ROUNDING = 1e-9
 # The choice of rows adds no randomness to a standard error.
 SEED = 0
-
-
-def noise_factor(linear: float, squares: float) -> float:
-    """Return the factor by which noise inflates a scale.
-
-    Parameters
-    ----------
-    linear : float
-        The sum of the squares of the projections, of which the scale is a multiple.
-    squares : float
-        The noise in this sum.
-
-    Returns
-    -------
-    factor : float
-        From 1 to 2. Near the null hypothesis, the scale is little more than noise.
-    """
-    if linear <= 0:
-        return 1.0
-    return float(1 / np.sqrt(max(1 - squares / linear, 0.25)))
 
 
 def noise_rows(
@@ -354,7 +327,10 @@ def noise_of(
         total = weights[k] * H + total
         if normalize and scales[k] > 0:
             squares = _off_diagonal_squares(_centred(H, masses, z))
-            factor = noise_factor(scales[k] ** 2 / (4 * nu), squares)
+            # Noise inflates the scale, which is little more than noise near the null
+            # hypothesis, so the factor is at most 2.
+            signal = 1 - squares / (scales[k] ** 2 / (4 * nu))
+            factor = float(1 / np.sqrt(max(signal, 0.25)))
             bias += (1 - factor) * weights[k] * values[k]
         rows = RowMeans.of(H, masses, parts)
         spread += weights[k] * rows.scale
@@ -376,7 +352,9 @@ def noise_of(
         linear = np.array([scale / (2 * np.sqrt(nu))])
     ratio = 0.0
     if normalize:
-        ratio = sum(map(_jackknife_variance, left_out, masses, shares))
+        # The jackknife variance for all rows, from values without each of some rows.
+        for each, v, share in zip(left_out, masses, shares, strict=True):
+            ratio += float((1 - v) @ np.square(each - v @ each)) * share
     cubes = largest = 0.0
     squares = _off_diagonal_squares(G)
     if not normalize:
@@ -463,12 +441,6 @@ def _centred(K: np.ndarray, masses: list[np.ndarray], z: np.ndarray) -> np.ndarr
 
 def _off_diagonal_squares(G: np.ndarray) -> float:
     return float(np.vdot(G, G) - np.vdot(np.diag(G), np.diag(G)))
-
-
-def _jackknife_variance(values: np.ndarray, masses: np.ndarray, share: float) -> float:
-    """Return the variance for all rows, from values without each of some rows."""
-    deviations = values - masses @ values
-    return float((1 - masses) @ np.square(deviations)) * share
 
 
 class RowMeans(NamedTuple):

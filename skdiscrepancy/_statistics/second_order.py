@@ -8,18 +8,16 @@ reference sample keeps its sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from operator import add, is_
-from typing import Any, NamedTuple
+from operator import add
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._data.blocks import LazyRows
-from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
+from skdiscrepancy._data.checks import RandomStateLike, warn_user
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
 from skdiscrepancy._gram.row_sums import Fold, Measure, Moments, RowSums
 from skdiscrepancy._gram.tiles import Gram
@@ -32,9 +30,8 @@ from skdiscrepancy._statistics.noise import (
     sample_noise,
     too_few_rows,
 )
-from skdiscrepancy.designs import Cross, Design, check_design
-from skdiscrepancy.kernels._base import KernelLike, PrecomputedKernel, check_gram
-from skdiscrepancy.pooling import normalize_statistics
+from skdiscrepancy.designs import Cross, Design
+from skdiscrepancy.kernels._base import PrecomputedKernel
 
 # A number below this many units of the working precision, relative to the terms of its
 # sum, is a rounding error of zero.
@@ -45,37 +42,32 @@ ROUNDING = 100
 class Statistics:
     """The statistics of a collection of kernels, with everything that pooling needs.
 
-    `nu` is the parameter of fuse for these data. `sizes`, the magnitude of the terms of
-    each sum, and `dtype`, one for all kernels or one for each, determine how large a
-    rounding error can be. `errors` are standard errors from random features, if any.
+    `nu` is the parameter of fuse for these data. `rounding` is the size of a rounding
+    error of each statistic. `errors` are standard errors from random features, if any.
     Standard errors are of the `chosen` kernel, or of the mean over all kernels.
     """
 
     values: np.ndarray
     scales: np.ndarray
     nu: float
-    sizes: np.ndarray
-    dtype: np.dtype | list[np.dtype]
+    rounding: np.ndarray
     errors: np.ndarray | None = None
     chosen: int | None = None
+
+    @classmethod
+    def of(
+        cls, values: Any, scales: Any, nu: float, sizes: Any, dtypes: Any, *more: Any
+    ) -> Statistics:
+        """Return finite statistics of terms of a size and a type for each kernel."""
+        eps = np.array([np.finfo(dtype).eps for dtype in dtypes])
+        check_finite(np.array([values, scales, sizes]))
+        return cls(values, scales, nu, ROUNDING * eps * sizes, *more)
 
     @property
     def shares(self) -> np.ndarray:
         """Shares of the kernels in the number that has a standard error."""
         K = len(self.scales)
         return np.full(K, 1 / K) if self.chosen is None else np.eye(K)[self.chosen]
-
-    @property
-    def rounding(self) -> np.ndarray:
-        """Size of a rounding error for each kernel."""
-        dtypes = self.dtype if isinstance(self.dtype, list) else [self.dtype]
-        return ROUNDING * np.array([np.finfo(d).eps for d in dtypes]) * self.sizes
-
-    def check_finite(self) -> None:
-        """Refuse numbers that are not finite."""
-        check_finite(self.values)
-        check_finite(self.scales)
-        check_finite(self.sizes)
 
 
 def check_finite(values: np.ndarray) -> np.ndarray:
@@ -107,7 +99,7 @@ def over_design(
     nu = moments.weight / core.n
     with np.errstate(all="ignore"):
         sigma, sizes = moments.scale, core.magnitudes().mean(axis=1)
-    return Statistics(moments.mean, sigma, nu, sizes, core.dtype)
+    return Statistics.of(moments.mean, sigma, nu, sizes, [core.dtype])
 
 
 # Numbers of a part that stay in the cache.
@@ -164,7 +156,7 @@ def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
         values, sizes, errors = known
     elif len(measures) == 1:
         sizes = gram.magnitudes().mean(axis=1)
-    return Statistics(values, sigma, nu, sizes, dtypes, errors)
+    return Statistics.of(values, sigma, nu, sizes, dtypes, errors)
 
 
 def _moments(
@@ -211,12 +203,19 @@ def _merge(first: Any, second: Any) -> Any:
     return value + second[0], np.maximum(size, second[1]), moments.merge(others)
 
 
-def _witness_of(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
-    """Return the sum over kernels of the mean over the last sample, less the first."""
-    first, *others = (
-        sums / p.total for sums, p in zip(part.sums, measures, strict=True)
-    )
-    return [np.sum(others[0] - first if others else first, axis=0)]
+def _over_kernels(part: RowSums) -> list[np.ndarray]:
+    """Return the sums over kernels of the sums over each sample."""
+    return [np.sum(part.sums, axis=1)]
+
+
+@np.errstate(all="ignore")
+def mean_sums(gram: Gram, **how: Any) -> list[np.ndarray]:
+    """Return the sums over each sample, for the rows of each, as means over kernels."""
+    sums: Any = None
+    for _, _, found in gram.fold(Fold(_over_kernels, add, keep_order=True, **how)):
+        own = [np.concatenate(parts, axis=1) / gram.n_kernels for parts in found]
+        sums = own if sums is None else list(map(add, sums, own))
+    return sums
 
 
 def witness(gram: Gram) -> np.ndarray:
@@ -226,9 +225,9 @@ def witness(gram: Gram) -> np.ndarray:
     mean over the first, for the mean of all kernels, at the rows of the sample that has
     no weights.
     """
-    step = partial(_witness_of, gram.measures)
-    [(_, _, [rows])] = gram.fold(Fold(step, add, shifted=True))
-    return check_finite(np.concatenate(rows) / gram.n_kernels)
+    [sums] = mean_sums(gram, shifted=True)
+    first, *others = (s / p.total for s, p in zip(sums, gram.measures, strict=True))
+    return check_finite(others[0] - first if others else first)
 
 
 def _contributions(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
@@ -254,13 +253,6 @@ def row_contributions(gram: Gram) -> np.ndarray:
     return check_finite(values / gram.n_kernels)
 
 
-def _within_and_across(part: RowSums) -> list[np.ndarray]:
-    """Return sums over kernels of the sums over the sample of a row, and the other."""
-    own = part.sums[part.sample]
-    others = [sums for j, sums in enumerate(part.sums) if j != part.sample]
-    return [np.sum([own, *(others or [np.zeros_like(own)])], axis=1)]
-
-
 def projections_of(
     gram: Gram, names: Sequence[Any], length: int | None = None
 ) -> Projections:
@@ -275,19 +267,14 @@ def projections_of(
     blocks = [RowBlocks.of(n, length, len(sizes)) for n in sizes]
     # Offsets cancel if all pairs within and across samples have one weight.
     shifted = gram.stacked_weights is None
-    how = Fold(_within_and_across, add, False, keep_order=True, shifted=shifted)
-    sums: Any = [0.0] * len(sizes)
+    sums = mean_sums(gram, diagonal=False, shifted=shifted)
     weights = [p.weights * np.ones(n) for p, n in zip(measures, sizes, strict=True)]
     linear = {}
     with np.errstate(all="ignore"):
-        for _, _, found in gram.fold(how):
-            sums = [a + np.concatenate(b, 1) for a, b in zip(sums, found, strict=True)]
         for a, (name, p, w) in enumerate(zip(names, measures, weights, strict=True)):
-            within, across = w * sums[a] / gram.n_kernels
-            within, across = (
-                within / p.pairs,
-                across / (p.total * measures[a - 1].total),
-            )
+            within, across = w * sums[a][a] / p.pairs, np.zeros(len(w))
+            if len(sizes) > 1:
+                across = w * sums[a][1 - a] / (p.total * measures[1 - a].total)
             centres = p.others / p.pairs * within.sum() - across.sum() / p.total
             linear[name] = within - across - w * centres
             value += float(within.sum() - across.sum())
@@ -298,17 +285,23 @@ def projections_of(
     return Projections.of(value, linear, core, weights, blocks)
 
 
-def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:
-    """Return the Gram of a matrix that is known, m rows in the first sample."""
-    rows = np.arange(len(K), dtype=K.dtype)[:, np.newaxis]
-    samples = [rows] if m is None else [rows[:m], rows[m:]]
-    return gram([PrecomputedKernel(K)], *samples)
+def positions_of(K: np.ndarray) -> np.ndarray:
+    """Return the rows of a PrecomputedKernel that stand for all rows of its matrix."""
+    return np.arange(len(K), dtype=K.dtype)[:, np.newaxis]
+
+
+def matrix_gram(K: np.ndarray) -> KernelGram:
+    """Return the Gram of a matrix that is known."""
+    return gram([PrecomputedKernel(K)], positions_of(K))
 
 
 def design_noise(
     core: Gram, design: Design, statistics: Statistics, *, normalize: bool
 ) -> Noise | tuple[float, int] | str:
-    """Estimate the noise of the mean of second-order statistics, or say why not."""
+    """Estimate the noise of the mean of second-order statistics, or say why not.
+
+    On a rectangle, the statistic is normal: its standard error and degrees of freedom.
+    """
     n = min(core.sizes or [core.n])
     if n < LEAST_ROWS:
         return too_few_rows(n)
@@ -325,60 +318,21 @@ def design_noise(
             f"{design!r}."
         )
     [region] = design.regions(n)
-    [(of_rows, of_cols)] = core.walk([region])
+    [(rows, cols)] = core.walk([region])
+    n_rows, n_cols, shares = rows.shape[1], cols.shape[1], statistics.shares
     some = [
         start + noise_rows(stop - start, n_samples=2)
         for start, stop in (region[:2], region[2:4])
     ]
-    return cross_noise(of_rows, of_cols, core.dense(*some), statistics.shares)
-
-
-def cross_noise(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    matrices: Iterable[tuple[int, np.ndarray]],
-    shares: np.ndarray,
-) -> tuple[float, int]:
-    """Estimate the noise of the mean of second-order statistics on a rectangle.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_kernels, n_rows)
-        Sums of the core over each row.
-    cols : ndarray of shape (n_kernels, n_cols)
-        Sums of the core over each column.
-    matrices : iterable of (int, ndarray)
-        The core of each kernel on some rows and columns.
-    shares : ndarray of shape (n_kernels,)
-        Shares of the kernels in the statistic.
-
-    Returns
-    -------
-    error, n_degrees : float and int
-        The standard error, and the degrees of freedom of the normal statistic. The
-        square of the error is the variance of the row means over n_rows plus
-        the variance of the column means over n_cols. Both hold the variance of the
-        core, which counts once.
-    """
-    n_rows, n_cols = rows.shape[1], cols.shape[1]
     of_rows = np.var(shares @ rows / n_cols, ddof=n_rows > 1) / n_rows
     of_cols = np.var(shares @ cols / n_rows, ddof=n_cols > 1) / n_cols
-    H: Any = sum(shares[k] * values.astype(np.float64) for k, values in matrices)
+    dense = core.dense(*some)
+    H: Any = sum(shares[k] * values.astype(np.float64) for k, values in dense)
     H = H - H.mean(axis=0) - H.mean(axis=1, keepdims=True) + H.mean()
+    # Row means and column means both hold the variance of the core, which counts once.
     both = np.mean(np.square(H)) / (n_rows * n_cols)
     variance = max(of_rows + of_cols - both, of_rows, of_cols)
     return float(np.sqrt(variance)), max(min(n_rows, n_cols) - 1, 1)
-
-
-def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
-    """Return the statistic of a single kernel, normalised or not."""
-    statistics.check_finite()
-    values = statistics.values
-    if normalize:
-        values = normalize_statistics(
-            values, statistics.scales, rounding=statistics.rounding
-        )
-    return float(values[0])
 
 
 def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
@@ -394,63 +348,6 @@ def warn_left_out(design: Design, n: int, where: str = "") -> None:
             f"{n_unused} of {n} rows are not used{where}: the design {design!r} has no "
             "pair for the last."
         )
-
-
-def ksd_from_gram(
-    H: ArrayLike,
-    *,
-    design: str | Design = "u",
-    normalize: bool = True,
-    random_state: RandomStateLike = None,
-) -> float:
-    """Compute the squared kernel Stein discrepancy from a matrix of the Stein kernel.
-
-    Use this function if you have a matrix of the Stein kernel already. The statistics
-    come from [1]_, the designs and the scale from [2]_.
-
-    Read more in the :ref:`User Guide <ksd>`.
-
-    Parameters
-    ----------
-    H : array-like of shape (n_samples, n_samples)
-        Values of the Stein kernel for all pairs of rows.
-    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
-        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
-    normalize : bool, default=True
-        Divide the statistic by its scale sigma_k.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
-        The global generator of numpy is never used.
-
-    Returns
-    -------
-    score : float
-        The discrepancy. A larger score means a worse fit.
-
-    See Also
-    --------
-    ksd_score : Computes KSD from a sample and a model.
-    KSDEstimator : Scores several samples with the same model and kernels.
-
-    References
-    ----------
-    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
-       goodness-of-fit tests", ICML 2016.
-    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-
-    Examples
-    --------
-    >>> from skdiscrepancy import ksd_from_gram
-    >>> ksd_from_gram([[5.0, 1.0], [1.0, 5.0]], design="u", normalize=False)
-    1.0
-    """
-    design = check_design(design)
-    check_flag(normalize, "normalize")
-    core = matrix_gram(check_gram(H, "H"))
-    warn_left_out(design, core.n)
-    return one_statistic(over_design(core, design, random_state), normalize=normalize)
 
 
 def refuse_far_pairs(design: Design, *samples: Any) -> None:
@@ -492,174 +389,3 @@ def paired_size(X: Any, Y: Any, design: Design) -> int:
         )
     warn_left_out(design, min(m, n), " in each sample")
     return min(m, n)
-
-
-def mmd_from_gram(
-    K_xx: ArrayLike,
-    K_yy: ArrayLike,
-    K_xy: ArrayLike,
-    *,
-    design: str | Design = "u",
-    second_order: bool = False,
-    normalize: bool = True,
-    random_state: RandomStateLike = None,
-) -> float:
-    """Compute the squared maximum mean discrepancy (MMD) from Gram matrices.
-
-    Use this function if you have Gram matrices already, for example of strings or
-    graphs. The statistics come from [1]_, the designs and the scale from [2]_. Complete
-    designs take O((m + n)^2) time.
-
-    Read more in the :ref:`User Guide <mmd>`.
-
-    Parameters
-    ----------
-    K_xx : array-like of shape (m, m)
-        Gram matrix of the first sample.
-    K_yy : array-like of shape (n, n)
-        Gram matrix of the second sample.
-    K_xy : array-like of shape (m, n)
-        Kernel values between the rows of the first and the second sample.
-    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
-        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
-    second_order : bool, default=False
-        Use pairs (X_i, Y_i) also for "u" and "v". Needs samples of equal size.
-    normalize : bool, default=True
-        Divide the statistic by its scale sigma_k.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
-        The global generator of numpy is never used.
-
-    Returns
-    -------
-    score : float
-        The discrepancy. A larger score means a larger difference.
-
-    See Also
-    --------
-    mmd_score : Computes MMD from two samples.
-    MMDEstimator : Compares samples with a fixed reference sample.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
-    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy import mmd_from_gram
-    >>> ones = np.ones((2, 2))
-    >>> mmd_from_gram(ones, ones, 0 * ones, design="v", normalize=False)
-    2.0
-    """
-    design = check_design(design)
-    check_flag(second_order, "second_order")
-    check_flag(normalize, "normalize")
-    K_xx, K_yy = check_gram(K_xx, "K_xx"), check_gram(K_yy, "K_yy")
-    K_xy = check_gram(K_xy, "K_xy", symmetric=False)
-    m, n = len(K_xx), len(K_yy)
-    if K_xy.shape != (m, n):
-        raise ValueError(
-            f"K_xy has shape {K_xy.shape}, must be {(m, n)} to match K_xx and K_yy."
-        )
-    K = np.block([[K_xx, K_xy], [K_xy.T, K_yy]])
-    core: Gram = matrix_gram(K, m)
-    if second_order or not design.complete:
-        size = paired_size(K_xx, K_yy, design)
-        if m != n:
-            some = np.r_[:size, m : m + size]
-            K = K[np.ix_(some, some)]
-        core = matrix_gram(K, size).paired()
-    return one_statistic(over_design(core, design, random_state), normalize=normalize)
-
-
-class Reference(NamedTuple):
-    """A reference sample, its kernels, and the sums within the sample.
-
-    Attributes
-    ----------
-    rows : ndarray or csr_array of shape (m, n_features)
-        The sample.
-    kernels : list of kernel objects
-        Kernels, each with one number as bandwidth.
-    weights : ndarray of shape (m,) or None
-        Positive weights of the rows, if they have weights.
-    options : dict
-        Threads, and the number and seed of random features, as :func:`gram` takes them.
-    design : Design
-        Pairs of rows that enter the statistics.
-    paired : bool
-        Whether the core on pairs (X_i, Y_i) is used, which has no weights.
-    sums : object or None
-        Sums within the sample, if they are kept.
-    """
-
-    rows: Any
-    kernels: list[KernelLike]
-    weights: np.ndarray | None
-    options: dict[str, Any]
-    design: Design
-    paired: bool
-    sums: Any = None
-
-    def is_like(self, other: Reference) -> bool:
-        """Tell whether rows, kernels, weights and features are those of another."""
-        features = [
-            (r.options["n_components"], r.options["seed"]) for r in (self, other)
-        ]
-        return all(map(is_, self[:3], other[:3])) and features[0] == features[1]
-
-    def with_sums(self, *, scales: bool) -> Reference:
-        """Compute the sums within the sample, unless they depend on other rows too."""
-        X, weights = as_rows(self.rows), [self.weights]
-        try:
-            own = gram(self.kernels, X, weights=weights, reference=True, **self.options)
-        except ValueError:
-            # These rows alone are out of the range of squares. Together with other rows
-            # they may be in range, and if not, this error is raised then.
-            return self
-        # Results that are not finite are refused in a score.
-        with np.errstate(all="ignore"):
-            return self._replace(sums=own.keep(X, scales=scales))
-
-    def core(
-        self,
-        Y: Any,
-        weights: np.ndarray | None = None,
-        held_out: np.ndarray | None = None,
-    ) -> Gram:
-        """Return the Gram of the reference sample and another one.
-
-        The rows `held_out` of the reference are the sample, and are compared with the
-        other rows.
-        """
-        X, design = as_rows(self.rows), self.design
-        if not self.paired:
-            options = {"weights": (self.weights, weights), "kept": self.sums}
-            both = gram(self.kernels, X, Y, reference=True, **options, **self.options)
-            both.held_out = held_out
-            return both
-        refuse_pair_weights(design, self.weights, weights)
-        size = paired_size(X, Y, design)
-        return gram(self.kernels, X[:size], Y[:size], **self.options).paired()
-
-    def core_of_held_out(self, rows: np.ndarray) -> Gram:
-        """Return the Gram of some rows of the reference against its other rows.
-
-        The sums of the other rows follow from the sums that are kept, so this takes the
-        time of a score. Paired designs compare as many of the other rows.
-        """
-        X = as_rows(self.rows)
-        weights = None if self.weights is None else self.weights[rows]
-        # In sorted order, equal values have one place, but may have several weights.
-        ordered = weights is not None and X.shape[1] == 1
-        if not (self.paired or ordered or self.sums is None):
-            return self.core(X[rows], weights, rows)
-        others = np.delete(np.arange(len(X)), rows)
-        some = others[: len(rows)] if self.paired else others
-        of_others = None if self.weights is None else self.weights[some]
-        left = self._replace(rows=self.rows[some], weights=of_others, sums=None)
-        return left.core(X[rows], weights)

@@ -16,11 +16,13 @@ from skdiscrepancy._data.checks import (
     generator_of,
     takes_parameters_of,
 )
+from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import (
     GivenGradients,
     KSDEstimator,
     as_given,
+    check_gradients,
     is_fitted,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
@@ -56,14 +58,14 @@ def sample_projections(
     names = ["X", *(f"candidate {c}" for c in range(len(candidates)))]
     words = ["sample_weight", *(f"candidate_weights of {name}" for name in names[1:])]
     weights = weights or [None] * len(names)
-    table, samples, of_rows = estimator._read_weighted(
-        [X, *candidates], weights, settings, names, words
+    table, samples, of_rows = estimator._read(
+        [X, *candidates], settings, weights, names, words
     )
     estimator._learn(samples, settings, table, of_rows[0])
     length = _length(block_length, samples, [estimator.kernels_] * len(samples))
-    reference = estimator._known_reference().with_sums(scales=False)
+    estimator._keep_sums(scales=False)
     return [
-        projections_of(reference.core(Y, w), ("reference", name), length)
+        projections_of(estimator._core(Y, settings, w), ("reference", name), length)
         for Y, w, name in zip(samples[1:], of_rows[1:], names[1:], strict=True)
     ]
 
@@ -289,16 +291,13 @@ def ksd_compare(
     givens = [as_given(model) for model in models]
     estimator = KSDEstimator(givens[0], **STATISTIC, **params)
     settings = estimator._check_params()
-    rows = estimator._validate_first(estimator._read(X, settings), settings.design)
-    weights = None
-    if sample_weight is not None:
-        weights = estimator._check_weights(sample_weight, rows, settings.design)
-        some = weights > 0
-        givens = [
-            given.take(rows, some) if isinstance(given, GivenGradients) else given
-            for given in givens
-        ]
-        rows, weights = rows[some], weights[some]
+    rows = estimator._validate_first(as_table(X), settings)
+    for i, given in enumerate(givens):
+        if sample_weight is not None and isinstance(given, GivenGradients):
+            own = [check_gradients(given.values, rows)]
+            own, _ = estimator._weighted(own, sample_weight, settings)
+            givens[i] = GivenGradients(own)
+    rows, weights = estimator._weighted([rows], sample_weight, settings)
     estimator._fit_kernels(rows, settings.kernels)
     length = _length(block_length, [rows], [estimator.kernels_])
     found = []
@@ -411,15 +410,13 @@ def hsic_compare(
     [estimator.random_state] = draw_seeds(generator_of(estimator.random_state), 1)
     read: list[Any] = []
     for X in candidates:
-        both = estimator._read(X, y, settings)
-        *both, weights = estimator._weighted([*both], sample_weight, settings)
-        fitted = clone(estimator)._fit(*both, settings)
-        rows, target = fitted._validate_fitted(*both, settings)
+        fitted = clone(estimator)
+        rows, *given = fitted._learn(as_table(X), y, settings, sample_weight)
         if read and len(rows) != (n := len(read[0][1])):
             raise ValueError(
                 f"X has {len(rows)} rows, must have {n} as the other variables."
             )
-        read.append((fitted, rows, target, weights))
+        read.append((fitted, rows, *given))
     sides = [(rows, own.kernels_) for own, rows, _, _ in read]
     sides.append((read[0][2], read[0][0].target_kernels_))
     length = _length(block_length, *map(list, zip(*sides, strict=True)))

@@ -399,9 +399,7 @@ def conditional_hsic_test(
     settings = estimator._check_params()
     for data, name in ((X, "X"), (y, "y"), (given, "given")):
         refuse_blocks(data, name, "The regressions on `given` need all rows. ")
-    table = as_table(X)
-    estimator._fit(table, y, settings)
-    samples = estimator._validate_fitted(table, y, settings)
+    samples = estimator._learn(as_table(X), y, settings)[:2]
     Z = _given_columns(given, estimator.encoder, len(samples[0]))
     passed = settings.kernels, settings.target_kernels or settings.kernels
     kernels = [estimator.kernels_, estimator.target_kernels_]

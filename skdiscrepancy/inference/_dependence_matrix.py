@@ -518,8 +518,9 @@ def hsic_matrix(
     [[True, False, True], [False, True, False], [True, False, True]]
     """
     options = check_options(("gamma",), ("shift",), block_length=block_length)
-    how = design, n_components, random_state
-    settings = check_cka_params(kernel, None, bandwidth, *how)
+    given = {"kernel": kernel, "target_kernel": None, "bandwidth": bandwidth}
+    given |= {"design": design, "n_components": n_components}
+    settings = check_cka_params(given | {"random_state": random_state})
     [checked] = settings.kernels[0]
     check_joint_kernels([checked])
     if not isinstance(checked, Kernel):

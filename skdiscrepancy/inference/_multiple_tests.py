@@ -523,7 +523,7 @@ def _test_column(
         of_stage, rows = replace(settings, options=options), [*samples, *target]
         if not target:
             return own._test_pair(*rows, of_stage, effect=False)
-        return own._fit(*rows, of_stage)._test(*rows, of_stage)
+        return own._test_rows(*own._learn(*rows, of_stage)[:2], of_stage)
 
     most = settings.options.n_resamples
     stages = [n for n in STAGES if n < most] if in_stages else []
@@ -1177,17 +1177,17 @@ def k_sample_test(
     # A test takes time with the square of the number of rows, or of linear features.
     power = 2 if estimator.n_components is None else 1
     work = [float(sizes[a] + sizes[b]) ** power for a, b in pairs]
-    of_all, how = float(sum(sizes)) ** power, {"n_components": estimator.n_components}
+    of_all, how = float(sum(sizes)) ** power, [estimator.n_components]
     with progress("tests of samples", of_all + sum(work), estimator.verbose) as line:
         line.step = of_all
-        overall = samples_test(rows, options, **how)
+        overall = samples_test(rows, settings, options, *how)
         line.advance()
         results = [overall] if len(pairs) == 1 else []
         seeds = [] if results else draw_seeds(options.generator, len(pairs))
         for (a, b), seed, step in zip(pairs, seeds, work, strict=False):
             line.step = step
             own = options.ready(collection, seed, options.run)
-            results.append(samples_test([rows[a], rows[b]], own, **how))
+            results.append(samples_test([rows[a], rows[b]], settings, own, *how))
             line.advance()
     pvalues = np.array([result.pvalue for result in results])
     if correction == "shaffer":

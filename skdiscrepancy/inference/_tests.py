@@ -32,7 +32,7 @@ from skdiscrepancy._estimators.ksd import (
     stein_methods,
     stein_test,
 )
-from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.mmd import MMDEstimator, joined_gram
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, side_by_side
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
@@ -252,8 +252,8 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
     0.001
     """
     estimator, settings = checked_test(HSICEstimator, params)
-    X, y = estimator._read(X, y, settings)
-    return estimator._fit(X, y, settings)._test(X, y, settings)
+    rows = estimator._learn(as_table(X), y, settings)[:2]
+    return estimator._test_rows(*rows, settings)
 
 
 @takes_parameters_of(
@@ -353,10 +353,8 @@ def ksd_test(
         params.setdefault("n_bandwidths", N_BANDWIDTHS)
     make = partial(KSDEstimator, as_given(model))
     estimator, settings = checked_test(make, params)
-    X = estimator._read(X, settings)
-    if sample_weight is not None:
-        X, sample_weight = estimator._with_weight(X, sample_weight, settings.design)
-    return estimator._fit(X, settings)._test(X, settings, sample_weight)
+    rows = estimator._learn(as_table(X), settings, sample_weight=sample_weight)
+    return estimator._test_rows(*rows, settings)
 
 
 # Keywords of tests from Gram matrices.
@@ -445,7 +443,9 @@ def mmd_test_from_gram(
             f"K_xx, K_yy and K_xy hold {numbers} matrices, must hold the same number, "
             "one for each kernel."
         )
-    kernels = [PrecomputedKernel(_joined(*grams)) for grams in zip(*parts, strict=True)]
+    kernels = [
+        PrecomputedKernel(joined_gram(*grams)) for grams in zip(*parts, strict=True)
+    ]
     m = len(np.asarray(parts[0][0]))
     rows = _positions(kernels, "K_xx, K_yy and K_xy")
     estimator, settings = checked_test(MMDEstimator, params | {"kernel": kernels})
@@ -516,7 +516,8 @@ def hsic_test_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> TestResult
     rows = _positions([*kernels, *targets], "K and L")
     params |= {"kernel": kernels, "target_kernel": targets}
     estimator, settings = checked_test(HSICEstimator, params)
-    return estimator._fit(rows, rows, settings)._test(rows, rows, settings)
+    both = estimator._learn(rows, rows, settings)[:2]
+    return estimator._test_rows(*both, settings)
 
 
 @takes_parameters_of(ksd_test, names=OF_GRAMS)
@@ -607,18 +608,6 @@ def _as_list(grams: Any, name: str) -> list[Any]:
 def _kernels_of(grams: Any, name: str) -> list[PrecomputedKernel]:
     """Return the kernels of one Gram matrix, or of several."""
     return [PrecomputedKernel(check_gram(K, name)) for K in _as_list(grams, name)]
-
-
-def _joined(K_xx: ArrayLike, K_yy: ArrayLike, K_xy: ArrayLike) -> np.ndarray:
-    """Return the Gram matrix of both samples together."""
-    within_x, within_y = check_gram(K_xx, "K_xx"), check_gram(K_yy, "K_yy")
-    cross = check_gram(K_xy, "K_xy", symmetric=False)
-    if cross.shape != (len(within_x), len(within_y)):
-        raise ValueError(
-            f"K_xy has shape {cross.shape}, must be {(len(within_x), len(within_y))} "
-            "for the rows of K_xx and K_yy."
-        )
-    return np.block([[within_x, cross], [cross.T, within_y]])
 
 
 def _positions(kernels: list[PrecomputedKernel], names: str) -> np.ndarray:
