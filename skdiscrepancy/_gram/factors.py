@@ -26,7 +26,7 @@ from skdiscrepancy._data.distances import block_distances
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.frequency_groups import unbiased_products
 from skdiscrepancy._gram.kernel_gram import is_smooth
-from skdiscrepancy._gram.pieces import LazyBlocks, PieceRows, add
+from skdiscrepancy._gram.pieces import LazyBlocks, PieceRows, PieceTask, add
 from skdiscrepancy._gram.run import QUIET, Run, end_if_stopped
 from skdiscrepancy.kernels._base import (
     FunctionKernel,
@@ -200,8 +200,8 @@ class LazyFactors:
         It takes a function that reads the features of a variable, the roots of the
         weights of the rows, their positions, and `args`.
         """
-        work = self.blocks.task(LazyFactors._sum, self, function, args, is_large=True)
-        return self.blocks.sum(work)
+        task = self.blocks, LazyFactors._sum, self, function, args
+        return PieceTask(*task, is_large=True).sum()
 
     def _sum(self, function: Any, args: Any, given: PieceRows) -> Any:
         found = None

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._gram.feature_maps import FeatureMaps, Part
-from skdiscrepancy._gram.pieces import Blocks, PieceRows, add
+from skdiscrepancy._gram.pieces import Blocks, PieceRows, PieceTask, add
 from skdiscrepancy._gram.row_sums import Fold
 from skdiscrepancy._gram.run import end_if_stopped
 from skdiscrepancy.kernels._radial import Spectrum
@@ -253,7 +253,7 @@ class FeaturePair:
         the products of a feature of x and a feature of y. A row has the weight
         w (1 - 2 w)^power, and 1 if all rows have one weight.
         """
-        return self.blocks.sum(self.blocks.task(FeaturePair._sums, self, powers))
+        return PieceTask(self.blocks, FeaturePair._sums, self, powers).sum()
 
     def _sums(self, powers: Sequence[int], given: PieceRows) -> list[Any]:
         totals: list[Any] = [[(0.0,) * 5] * len(powers)] * self.n_groups
@@ -302,9 +302,8 @@ class FeaturePair:
             bounds = list(pairwise([0, *(ends + 1 + every)]))
             own = [M[order] / self.n_groups for M in matrices]
             plans.append((order < ends[-1], bounds, own))
-        args = self, plans, powers, means, how
-        work = self.blocks.task(FeaturePair._fold_piece, *args, merge=how.merge)
-        return self.blocks.sum(work)
+        task = FeaturePair._fold_piece, self, plans, powers, means, how
+        return PieceTask(self.blocks, *task, merge=how.merge).sum()
 
     def _fold_piece(
         self, plans: list[Any], powers: Any, means: Any, how: Fold, given: PieceRows

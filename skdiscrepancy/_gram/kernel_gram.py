@@ -32,7 +32,7 @@ from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, rows_of_both
-from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
+from skdiscrepancy._gram.run import QUIET, Run, Work, held_bytes, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
     Line,
@@ -50,7 +50,8 @@ from skdiscrepancy._gram.tiles import (
     Values,
     check_group_memory,
 )
-from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile, Runs
+from skdiscrepancy._loops.jit import Weights
+from skdiscrepancy._loops.sorted_loops import AnyProfile, DistanceProfile, Profile, Runs
 from skdiscrepancy._loops.tile_loops import decay_values
 from skdiscrepancy.kernels._base import (
     EnergyKernel,
@@ -91,7 +92,7 @@ def decay_rate(kernel: KernelLike, dtype: np.dtype) -> float | None:
     return rate if -rate < LARGEST[dtype] else None
 
 
-def line_profile(kernel: KernelLike) -> Profile | DistanceProfile | None:
+def line_profile(kernel: KernelLike) -> AnyProfile | None:
     """Return a kernel that is a polynomial times an exponential on one column.
 
     Or a kernel that is a distance. Return None for other kernels, because only these
@@ -340,7 +341,7 @@ class MixedGram(KernelGram):
 
         Sums within the first sample that are kept go to the part that has made them.
         """
-        profiles: dict[int, Profile | DistanceProfile] = {}
+        profiles: dict[int, AnyProfile] = {}
         every = [getattr(reading, "rows", None) for reading in self.readings.values()]
         columns = [r for r in every if isinstance(r, Rows) and r.n_features == 1]
         # Groups of single rows need all pairs.
@@ -404,9 +405,7 @@ class MixedGram(KernelGram):
             for ks, part in self._each()
         }
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the sums of the rows, in less time than tiles where kernels allow."""
         sums = np.empty((self.n_kernels, self.n))
         for ks, part in self._each():
@@ -468,9 +467,7 @@ class SortedGram(Gram):
         column = SortedColumn(np.concatenate(self.columns))
         return [Line(column, profile) for profile in self.profiles]
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the sums of the rows."""
         work = Work(_line_sums, self.lines, diagonal, weights)
         return np.array([*run_all(range(self.n_kernels), work, self.run)])
@@ -490,7 +487,7 @@ class SortedGram(Gram):
         work, room = Work(states_of, column, weights=weights), MOST_KEPT
         states = list(run_all(self.profiles, work, self.run))
         for k, found in enumerate(states):
-            room -= found.nbytes
+            room -= held_bytes(found)
             states[k] = found if room >= 0 else None
         return column, weights, states
 
@@ -523,7 +520,7 @@ def _line_sums(lines: list[Line], diagonal: bool, weights: Any, k: int) -> np.nd
     return sums - lines[k].diagonal * (1.0 if weights is None else weights)
 
 
-def _in_order(column: np.ndarray, weights: np.ndarray | None = None) -> tuple[Any, ...]:
+def _in_order(column: np.ndarray, weights: Weights = None) -> tuple[Any, ...]:
     """Return a column in sorted order, and its weights."""
     order = np.argsort(column)
     return column[order], None if weights is None else weights[order]

@@ -29,6 +29,7 @@ from skdiscrepancy._gram.sorted_columns import (
     Leaf,
 )
 from skdiscrepancy._gram.tiles import Gram, PairWeights, Tile, WeightedGram
+from skdiscrepancy._loops.jit import Weights
 from skdiscrepancy.designs import square
 
 # Products of polynomials need a range of values of at least this many bandwidths,
@@ -189,7 +190,7 @@ def _form(gram: Gram, form: str) -> list[Any]:
     column ("products"), or for products with labels, which scan the classes ("rows").
     """
     if isinstance(gram, FeatureGram) and gram.n_kernels == 1:
-        return [Features(None, gram, centred=True)] if form == "features" else []
+        return [Features(None, gram)] if form == "features" else []
     if not isinstance(gram, MixedGram):
         return []
     if form == "labels":
@@ -201,7 +202,7 @@ def _form(gram: Gram, form: str) -> list[Any]:
         rows, known = gram.function_rows, gram.kernels_with_features()
         if rows is None or len(known) < gram.n_kernels:
             return []
-        return [Features(kernel, rows, centred=True) for kernel in gram.kernels]
+        return [Features(kernel, rows) for kernel in gram.kernels]
     [(_, ordered), *others] = gram.parts(form)
     if others or not isinstance(ordered, SortedGram):
         return []
@@ -231,7 +232,7 @@ def _leaves_of(x: Form, y: Form, n: int) -> tuple[list[Leaf], list[Leaf]] | None
     return (first, second) if first and second else None
 
 
-def _products(x: Leaf, y: Leaf, weights: np.ndarray | None = None) -> np.ndarray:
+def _products(x: Leaf, y: Leaf, weights: Weights = None) -> np.ndarray:
     """Return the row sums of the product of two leaves, with weights of the rows."""
     for labels, other in ((x, y), (y, x)):
         if isinstance(labels, Classes):

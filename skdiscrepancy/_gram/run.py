@@ -213,7 +213,7 @@ def progress(what: str, total: float, verbose: int, *, delay: float = 0.0) -> Pr
 
 def steps(
     items: Iterable[Any], what: str, total: float, verbose: int, size: Any = None
-) -> Generator[Any, None, None]:
+) -> Generator[Any]:
     """Yield what a loop goes through, and show how far it is, by the `size` of items.
 
     None counts items.
@@ -289,7 +289,7 @@ def run_all(
     total: float | None = None,
     size: Callable[[Any], float] | None = None,
     **options: Any,
-) -> Generator[Any, None, None]:
+) -> Generator[Any]:
     """Return the results of tasks in order, and end the rest if the caller stops.
 
     The progress is counted here, in the caller's thread, wherever the tasks run: by the
@@ -308,7 +308,7 @@ def run_all(
 
 def run_tasks(
     tasks: Iterable[Any], work: Callable[[Any], Any], n_jobs: int | None, **options: Any
-) -> Generator[Any, None, None]:
+) -> Generator[Any]:
     """Run tasks in threads, or on the backend of `joblib.parallel_config`, in order."""
     first = list(islice(tasks := iter(tasks), 2))
     tasks = chain(first, tasks)
@@ -349,9 +349,7 @@ def run_tasks(
         job.over = True
 
 
-def _results(
-    calls: Iterator[Any], parallel: Any, size: int | None
-) -> Generator[Any, None, None]:
+def _results(calls: Iterator[Any], parallel: Any, size: int | None) -> Generator[Any]:
     """Yield the results of calls by joblib."""
     waves: Iterable[Any] = [calls]
     if size is not None:
@@ -371,9 +369,7 @@ def _results(
                 raise
 
 
-def _in_background(
-    results: Generator[Any, None, None], job: Job
-) -> Generator[Any, None, None]:
+def _in_background(results: Generator[Any], job: Job) -> Generator[Any]:
     """Yield results that a thread of their own waits for.
 
     An interrupt reaches the main thread only, at any line. If that line is in joblib or

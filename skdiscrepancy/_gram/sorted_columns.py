@@ -20,15 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._data.distances import Codes, Index
-from skdiscrepancy._gram.run import held_bytes
-from skdiscrepancy._gram.tiles import Gram, place
-from skdiscrepancy._loops.jit import compiled
+from skdiscrepancy._gram.tiles import Gram, Values, place
+from skdiscrepancy._loops.jit import Weights, compiled
 from skdiscrepancy._loops.sorted_loops import (
+    AnyProfile,
     DistanceProfile,
     Profile,
     Runs,
     complement_sums,
-    distance_states,
+    distance_sums,
     group_sums_below,
     of_moments,
     product_sums,
@@ -61,17 +61,13 @@ class FactorGram(Gram):
         self.n_features, self.n = features.shape
         self.dtype = features.dtype
 
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the one tile."""
         values = place(out, 0)
         np.matmul(self.features[:, rows].T, self.features[:, cols], out=values)
         yield 0, values
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the row sums of the Gram matrix, of shape (1, n_samples)."""
         F = self.features
         total = F.sum(axis=1, dtype=np.float64) if weights is None else F @ weights
@@ -101,26 +97,19 @@ class Leaf:
     # Size of the matrix below which its entries are rounding errors.
     least_size: Any = 0.0
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return held_bytes(vars(self))
-
     def widened(self, mean: float) -> Leaf:
         """Return one minus the kernel if its mean is so large that digits are lost."""
         return self
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def sums(self, weights: Weights = None) -> np.ndarray:
         """Return the row sums, with or without weights of the rows."""
         raise NotImplementedError
 
-    def class_sums(
-        self, codes: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
+    def class_sums(self, codes: np.ndarray, weights: Weights = None) -> np.ndarray:
         """Return the row sums over the rows of the same class."""
         raise NotImplementedError
 
-    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+    def products(self, other: Any, weights: Weights = None) -> np.ndarray:
         """Return the row sums of the product with another leaf of this form."""
         raise NotImplementedError
 
@@ -128,60 +117,42 @@ class Leaf:
 class Features(Leaf):
     """A kernel with explicit features, on rows that are read block by block.
 
-    Sums over rows need no pairs. All sums are made in float64. If `centred`, the
-    features have mean zero. HSIC does not change by this, and keeps its digits. Without
-    a kernel, `rows` is a Gram that has the features itself.
+    Sums over rows need no pairs. All sums are made in float64. The features have mean
+    zero. HSIC does not change by this, and keeps its digits. Without a kernel, `rows`
+    is a Gram that has the features itself.
     """
 
-    def __init__(self, kernel: RowKernel | None, rows: Any, *, centred: bool = False):
-        self.kernel = kernel
-        self.rows = rows
+    def __init__(self, kernel: RowKernel | None, rows: Any):
+        self.kernel, self.rows, self.mean = kernel, rows, np.zeros(1)
         self.n_rows = rows.n if kernel is None else len(rows)
-        self.mean: np.ndarray | None = None
-        [(_, first)] = self.blocks(0, 1)
-        self.n_components = first.shape[1]
-        if centred:
-            self.mean = self.total() / self.n_rows
+        self.n_components = self.at(slice(0, 1)).shape[1]
+        self.mean = self.total() / self.n_rows
 
-    def blocks(
-        self, start: int = 0, stop: int | None = None
-    ) -> Iterator[tuple[slice, np.ndarray]]:
+    def at(self, block: slice) -> np.ndarray:
+        """Return the features of some rows."""
+        if self.kernel is None:
+            [F] = self.rows.features(block)
+        else:
+            F = self.kernel.features(self.rows.take(block))
+        return F - self.mean
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield the features of blocks of rows."""
-        stop = self.n_rows if stop is None else stop
-        for begin in range(start, stop, BLOCK_ROWS):
-            block = slice(begin, min(begin + BLOCK_ROWS, stop))
-            if self.kernel is None:
-                [F] = self.rows.features(block)
-            else:
-                F = self.kernel.features(self.rows.take(block))
-                assert F is not None
-                F = F.astype(np.float64, copy=False)
-            yield block, F if self.mean is None else F - self.mean
+        for start in range(0, self.n_rows, BLOCK_ROWS):
+            block = slice(start, min(start + BLOCK_ROWS, self.n_rows))
+            yield block, self.at(block)
 
-    def total(
-        self, start: int = 0, stop: int | None = None, weights: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the sum of the features of some rows."""
+    def total(self, weights: Weights = None) -> np.ndarray:
+        """Return the sum of the features."""
         total = np.zeros(self.n_components)
-        for block, F in self.blocks(start, stop):
+        for block, F in self.blocks():
             total += F.sum(axis=0) if weights is None else weights[block] @ F
         return total
-
-    def inner(
-        self, vector: np.ndarray, start: int = 0, stop: int | None = None
-    ) -> np.ndarray:
-        """Return the inner products of the features of some rows with a vector."""
-        return np.concatenate([F @ vector for _, F in self.blocks(start, stop)])
-
-    def squares(self, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Return the diagonal of the Gram matrix of some rows."""
-        blocks = self.blocks(start, stop)
-        return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in blocks])
 
     @cached_property
     def diagonal(self) -> np.ndarray:
         """Value of the kernel for each row with itself."""
-        return self.squares()
+        return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in self.blocks()])
 
     @property
     def least_size(self) -> float:
@@ -190,14 +161,14 @@ class Features(Leaf):
         Features of a constant column are zero up to the rounding of their mean.
         """
         longest = float(np.sqrt(self.diagonal.max()))
-        mean = 0.0 if self.mean is None else float(np.linalg.norm(self.mean))
-        return longest * (longest + mean)
+        return longest * (longest + float(np.linalg.norm(self.mean)))
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def sums(self, weights: Weights = None) -> np.ndarray:
         """Return the row sums."""
-        return self.inner(self.total(weights=weights))
+        total = self.total(weights)
+        return np.concatenate([F @ total for _, F in self.blocks()])
 
-    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+    def products(self, other: Any, weights: Weights = None) -> np.ndarray:
         """Return the row sums of the product with other features."""
         covariance = self.covariance(other, weights)
         both = zip(self.blocks(), other.blocks(), strict=True)
@@ -205,21 +176,17 @@ class Features(Leaf):
             [np.einsum("ij,ij->i", F @ covariance, G) for (_, F), (_, G) in both]
         )
 
-    def covariance(
-        self, other: Features, weights: np.ndarray | None = None
-    ) -> np.ndarray:
+    def covariance(self, other: Features, weights: Weights = None) -> np.ndarray:
         """Return the sums of the products of features."""
         covariance = np.zeros((self.n_components, other.n_components))
         for block, F in self.blocks():
             # Of one array with itself, BLAS computes one triangle only.
-            G = F if other is self else next(other.blocks(block.start, block.stop))[1]
+            G = F if other is self else other.at(block)
             of_rows = F if weights is None else F * weights[block, np.newaxis]
             covariance += of_rows.T @ G
         return covariance
 
-    def class_sums(
-        self, codes: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
+    def class_sums(self, codes: np.ndarray, weights: Weights = None) -> np.ndarray:
         """Return the row sums over the rows of the same class."""
         totals = np.zeros((int(codes.max()) + 1, self.n_components))
         for block, F in self.blocks():
@@ -258,15 +225,9 @@ class Line(Leaf):
     """A kernel on one column, in increasing order."""
 
     def __init__(
-        self,
-        column: SortedColumn,
-        profile: Profile | DistanceProfile,
-        *,
-        wide: bool = False,
+        self, column: SortedColumn, profile: AnyProfile, *, wide: bool = False
     ):
-        self.column = column
-        self.profile = profile
-        self.wide = wide
+        self.column, self.profile, self.wide = column, profile, wide
         self.n_rows = len(column.order)
 
     @property
@@ -284,7 +245,7 @@ class Line(Leaf):
         wide = distance or (profile.degree == 0 and mean > WIDE)
         return Line(self.column, profile, wide=True) if wide else self
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def sums(self, weights: Weights = None) -> np.ndarray:
         """Return the row sums, in the order of the rows."""
         column, profile = self.column, self.profile
         if isinstance(profile, Profile):
@@ -295,7 +256,7 @@ class Line(Leaf):
                 sums = scan_sums(column.steps, profile, rows)
             return column.in_rows(sums[0])
         w = np.ones(self.n_rows) if weights is None else weights
-        sums = column.in_rows(np.add(*distance_states(column.steps, w[column.order])))
+        sums = column.in_rows(distance_sums(column.steps, w[column.order]))
         if self.wide:
             return sums
         lengths = column.in_rows(np.abs(column.values - profile.origin))
@@ -309,7 +270,7 @@ class Line(Leaf):
         rate = NEARLY_ZERO / self.column.span if self.column.span > 0 else 1.0
         return rate, 1 / rate
 
-    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+    def products(self, other: Any, weights: Weights = None) -> np.ndarray:
         """Return the row sums of the product with another line.
 
         Both kernels are exponentials, or one minus an exponential where `wide`.
@@ -329,9 +290,7 @@ class Line(Leaf):
         )
         return column.in_rows(sums) * (x_factor * y_factor)
 
-    def class_sums(
-        self, codes: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
+    def class_sums(self, codes: np.ndarray, weights: Weights = None) -> np.ndarray:
         """Return the row sums over the rows of the same class."""
         within = np.argsort(codes[self.column.order], kind="stable")
         order, steps = self.column.order[within], steps_of(self.column.values[within])
@@ -357,13 +316,11 @@ class Classes(Leaf):
         # The value of the kernel within the class of each row.
         self.diagonal = 1 / labels.counts if kernel.balanced else np.ones(self.n_rows)
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def sums(self, weights: Weights = None) -> np.ndarray:
         """Return the row sums."""
         return self.diagonal * np.bincount(self.codes, weights)[self.codes]
 
-    def class_sums(
-        self, codes: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
+    def class_sums(self, codes: np.ndarray, weights: Weights = None) -> np.ndarray:
         """Return the row sums over the rows of the same class."""
         both = codes * (self.codes.max() + 1) + self.codes
         both = np.unique(both, return_inverse=True)[1]
@@ -415,23 +372,17 @@ class States(NamedTuple):
     within : ndarray of shape (n,)
         Row sums without the diagonal.
     below, above : ndarray of shape (n_states, n)
-        States of each value, from all values before and after it.
+        States of each value, from all values before and after it. The one state of a
+        distance is the sum of both, in `below`.
     """
 
     within: np.ndarray
     below: np.ndarray
-    above: np.ndarray
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.within.nbytes + self.below.nbytes + self.above.nbytes
+    above: np.ndarray | None
 
 
 def states_of(
-    values: np.ndarray,
-    profile: Profile | DistanceProfile,
-    weights: np.ndarray | None = None,
+    values: np.ndarray, profile: AnyProfile, weights: Weights = None
 ) -> States:
     """Return the sums of a kernel within a sorted sample, in O(n) time.
 
@@ -447,16 +398,13 @@ def states_of(
         return States(within, below, above)
     if weights is None:
         weights = np.ones(len(values))
-    below, above = distance_states(steps, weights)
-    lengths = np.abs(values - profile.origin)
+    sums, lengths = distance_sums(steps, weights), np.abs(values - profile.origin)
     within = (weights.sum() - 2 * weights) * lengths
-    within += weights @ lengths - (below + above)
-    return States(within, below[np.newaxis], above[np.newaxis])
+    within += weights @ lengths - sums
+    return States(within, sums, None)
 
 
-def diagonal_of(
-    values: np.ndarray, profile: Profile | DistanceProfile
-) -> float | np.ndarray:
+def diagonal_of(values: np.ndarray, profile: AnyProfile) -> float | np.ndarray:
     """Return the value of a kernel for each row with itself."""
     if isinstance(profile, Profile):
         return float(profile.polynomial[0])
@@ -467,9 +415,9 @@ def sums_across(
     points: np.ndarray,
     runs: Runs,
     values: np.ndarray,
-    profile: Profile | DistanceProfile,
+    profile: AnyProfile,
     states: States,
-    weights: np.ndarray | None = None,
+    weights: Weights = None,
 ) -> np.ndarray:
     """Return the sums of a kernel over a sorted sample at other sorted points.
 
@@ -497,19 +445,12 @@ def sums_across(
         return run_sums(points, runs, profile, states.below, states.above, weights)
     if weights is None:
         weights = np.ones(len(values))
-    mass = weights.sum()
-    mass_below = np.concatenate(([0.0], np.cumsum(weights)))[runs.n_below]
-    lower, upper = runs.states(states.below, states.above, 0.0)[:, 0]
-    # Points outside of all values have no end on this side, and no value there.
-    ends = np.where(np.isfinite(runs.ends), runs.ends, 0.0)
-    sums = mass * np.abs(points - profile.origin)
+    # A sum of distances is linear between two values, and outside of all values.
+    outside = np.abs(points - points.clip(values[0], values[-1]))
+    sums = np.abs(points - profile.origin) - outside
+    sums *= weights.sum()
     sums += weights @ np.abs(values - profile.origin)
-    sums -= runs.spread(lower) + runs.spread(mass_below) * (
-        points - runs.spread(ends[0])
-    )
-    sums -= runs.spread(upper) + runs.spread(mass - mass_below) * (
-        runs.spread(ends[1]) - points
-    )
+    sums -= np.interp(points, values, states.below)
     return sums
 
 

@@ -38,6 +38,7 @@ from skdiscrepancy._gram.run import (
     run_all,
     working_memory,
 )
+from skdiscrepancy._loops.jit import Weights
 from skdiscrepancy._loops.tile_loops import compiled_group_sums, compiled_sums, in_band
 from skdiscrepancy.designs import Design, Pairs, Region, square
 
@@ -104,7 +105,7 @@ class Tile(NamedTuple):
     want_cols : bool, default=True
         Whether the sums of columns are needed.
     band : tuple of two int or None, default=None
-        The pairs of :func:`in_band`, without weights. None is all pairs.
+        The pairs of :func:`in_band`. None is all pairs.
     """
 
     rows: Any
@@ -165,7 +166,7 @@ class Gram:
         `out` is a buffer of the shape of the tile, overwritten by each kernel, or a
         stack of one such buffer for each kernel. `cols is rows` on the diagonal.
         """
-        outs = places(out, self.n_kernels)
+        outs = [place(out, k) for k in range(self.n_kernels)]
         for members, _, evaluate in self.shared(rows, cols):
             yield from evaluate(members, outs)
 
@@ -218,9 +219,7 @@ class Gram:
         rows = np.unique(np.linspace(0, self.n - 1, SIZE_PAIRS).astype(np.int64))
         return rows, np.roll(rows, 1)
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the weighted row sums of all matrices, shape (n_kernels, n)."""
         region = square(0, self.n, diagonal=diagonal)
         [(sums, _)] = self.walk([region], weights)
@@ -294,11 +293,7 @@ class Gram:
         return self.sums(diagonal=diagonal).sum(axis=1)
 
     def walk(
-        self,
-        regions: list[Region],
-        weights: np.ndarray | None = None,
-        *,
-        moments: bool = False,
+        self, regions: list[Region], weights: Weights = None, *, moments: bool = False
     ) -> list[Any]:
         """Return the row sums and column sums of regions, or the moments of the rows.
 
@@ -414,18 +409,12 @@ class Gram:
 
     def tile_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the sums of rows and, if wanted, of columns of a tile."""
-        if tile.want_cols and not tile.drop_diagonal:
-            return self.both_sums(tile)
-        row_sums = np.empty((self.n_kernels, tile.shape[0]))
-        out = np.empty(tile.shape, dtype=self.dtype)
-        for k, values in self.block(tile.rows, tile.cols, out):
-            if tile.drop_diagonal:
-                np.fill_diagonal(values, 0)
-            if tile.weights is None:
-                row_sums[k] = values.sum(axis=1)
-            else:
-                row_sums[k] = values @ tile.weights[1]
-        return row_sums, None
+        if tile.drop_diagonal:
+            # Half of the pairs: the columns below the diagonal are rows above it.
+            below = tile._replace(band=(0, tile.shape[0]))
+            return np.add(*self.both_sums(below)), None
+        row_sums, col_sums = self.both_sums(tile)
+        return row_sums, col_sums if tile.want_cols else None
 
     def both_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of rows and of columns, by compiled loops where possible."""
@@ -664,9 +653,7 @@ class MeanGram(WrappedGram):
         """Return the values of pairs."""
         return self.inner.aligned(rows, cols).mean(axis=0, keepdims=True)
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the mean of the row sums."""
         sums = self.inner.sums(weights, diagonal=diagonal)
         return sums.mean(axis=0, keepdims=True)
@@ -832,11 +819,6 @@ class _Totals(ProductGram):
 def place(out: np.ndarray, k: int) -> np.ndarray:
     """Return where the values of kernel k go: a buffer, or its place in a stack."""
     return out[k] if out.ndim == 3 else out
-
-
-def places(out: np.ndarray, n_kernels: int) -> Sequence[np.ndarray]:
-    """Return where the values of each kernel go."""
-    return list(out) if out.ndim == 3 else [out] * n_kernels
 
 
 def length(index: Index) -> int:

@@ -23,11 +23,11 @@ that k loses. With the two factors u and v, 1 - u v = (1 - u) + u (1 - v).
 from __future__ import annotations
 
 from math import factorial, isqrt
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from skdiscrepancy._loops.jit import FAR, compiled, ready
+from skdiscrepancy._loops.jit import FAR, Weights, compiled, ready
 from skdiscrepancy._loops.tile_loops import decay
 
 ONE = np.ones(1)
@@ -75,9 +75,10 @@ class DistanceProfile(NamedTuple):
         return 0
 
 
-def distance_states(
-    steps: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+AnyProfile: TypeAlias = Profile | DistanceProfile
+
+
+def distance_sums(steps: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Compute weighted sums of the distances on a sorted column, in O(n).
 
     With W the sum of the weights before a value, a step adds step * W to the sum of the
@@ -93,18 +94,18 @@ def distance_states(
 
     Returns
     -------
-    below, above : ndarray of shape (n,)
-        Sums of weight_j |x_i - x_j| over all values before and after.
+    sums : ndarray of shape (n,)
+        Sums of weight_j |x_i - x_j| over all values.
     """
-    below, above = np.zeros((2, len(steps)))
-    np.cumsum(steps[1:] * np.cumsum(weights[:-1]), out=below[1:])
+    sums = np.zeros(len(steps))
+    np.cumsum(steps[1:] * np.cumsum(weights[:-1]), out=sums[1:])
     # Backwards, the step of a value is the one of the value after it.
-    np.cumsum(steps[:0:-1] * np.cumsum(weights[:0:-1]), out=above[-2::-1])
-    return below, above
+    sums[-2::-1] += np.cumsum(steps[:0:-1] * np.cumsum(weights[:0:-1]))
+    return sums
 
 
 def scan_sums(
-    steps: np.ndarray, profile: Profile, weights: np.ndarray | None = None
+    steps: np.ndarray, profile: Profile, weights: Weights = None
 ) -> np.ndarray:
     """Compute the weighted row sums of a kernel on a sorted column, in O(n).
 
@@ -136,7 +137,7 @@ def scan_sums(
 
 
 def scan_states(
-    steps: np.ndarray, profile: Profile, weights: np.ndarray | None = None
+    steps: np.ndarray, profile: Profile, weights: Weights = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the moments before and after each value of a sorted column, in O(n).
 
@@ -248,7 +249,7 @@ def _by_block(values: np.ndarray) -> np.ndarray:
 def complement_sums(
     steps: np.ndarray,
     rate: float,
-    weights: np.ndarray | None = None,
+    weights: Weights = None,
     starts: np.ndarray | None = None,
 ) -> np.ndarray:
     """Compute the weighted row sums of 1 - exp(-rate * distance), in O(n).
@@ -314,7 +315,7 @@ def product_sums(
     *,
     x_wide: bool = False,
     y_wide: bool = False,
-    weights: np.ndarray | None = None,
+    weights: Weights = None,
 ) -> np.ndarray:
     """Compute the row sums of exp(-x_rate |x_i - x_j|) exp(-y_rate |y_i - y_j|).
 

@@ -130,7 +130,7 @@ def compiled_sums(
         Weights of the rows and of the columns, which are factors of the terms: in the
         sum of a row those of the columns, and in the sum of a column those of the rows.
     band : tuple of two int or None, default=None
-        The pairs of :func:`in_band` only, without weights.
+        The pairs of :func:`in_band` only.
 
     Returns
     -------
