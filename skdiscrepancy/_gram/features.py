@@ -354,22 +354,15 @@ class FeatureGram(Gram):
                         terms -= maps.spread(k, own.diagonals[k], p.squares) / p.pairs
                         size *= 1 + share
                     sizes[k] = max(sizes[k], size)
-                values[k], errors[k] = terms.sum(), self._error(k, terms)
-        return values, sizes, errors
-
-    def _error(self, k: int, terms: np.ndarray) -> float:
-        """Return the standard error of a statistic from its random frequencies.
-
-        Each frequency gives an unbiased estimate. The quasi-random frequencies spread
-        more evenly than independent frequencies, so this is an upper bound as a rule. A
-        single frequency does not show how much frequencies differ.
-        """
-        variance = 0.0
-        for positions in self.maps.frequencies(k):
-            parts = terms[positions].sum(axis=0)
-            n = len(parts)
-            variance += n * np.var(parts, ddof=1) if n > 1 else np.inf
-        return float(np.sqrt(variance))
+                values[k] = terms.sum()
+                # Each frequency gives an unbiased estimate. The quasi-random
+                # frequencies spread more evenly than independent frequencies, so this
+                # is an upper bound as a rule. One frequency does not show its error.
+                for positions in maps.frequencies(k):
+                    parts = terms[positions].sum(axis=0)
+                    n = len(parts)
+                    errors[k] += n * np.var(parts, ddof=1) if n > 1 else np.inf
+        return values, sizes, np.sqrt(errors)
 
     def keep(self, sample: Any, *, scales: bool) -> KeptMeans | None:
         """Sum features over the only sample, and their products, in one pass.

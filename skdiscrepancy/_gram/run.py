@@ -63,10 +63,8 @@ class Loop(Progress):
     """A loop that is counted, and that refines the line of the loop around it."""
 
     def __init__(self, total: float, line: Line | None = None):
-        self.total = total
-        self.done = 0.0
-        self.closed = False
-        self.line = line
+        self.total, self.done = total, 0.0
+        self.closed, self.line = False, line
         if line is not None:
             self.outer = line.inner[-1] if line.inner else line
             line.inner.append(self)
@@ -100,15 +98,12 @@ class Line(Loop):
 
     def __init__(self, what: str, total: float, delay: float):
         super().__init__(total)
-        self.what = what
-        self.thread = get_ident()
+        self.what, self.thread = what, get_ident()
         self.inner: list[Loop] = []
-        self.stream = sys.stderr
-        self.live = _is_live(self.stream)
+        self.stream, self.live = sys.stderr, _is_live(sys.stderr)
         self.start = monotonic()
         self.next_update = self.start + delay
-        self.next_fraction = 0.0 if self.live else LOG_STEP
-        self.fraction = 0.0
+        self.fraction, self.next_fraction = 0.0, 0.0 if self.live else LOG_STEP
         self.shown, self.bar, self.width = False, cast(Any, None), 0
 
     def __enter__(self) -> Line:

@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._data.distances import Codes, Index
-from skdiscrepancy._gram.tiles import Gram, Values, place
+from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, rows_of_both
+from skdiscrepancy._gram.run import Run, Work, held_bytes, run_all
+from skdiscrepancy._gram.tiles import Gram, GroupSums, Values, place
 from skdiscrepancy._loops.jit import Weights, compiled
 from skdiscrepancy._loops.sorted_loops import (
     AnyProfile,
@@ -40,6 +42,8 @@ from skdiscrepancy.kernels._base import IndicatorKernel, RowKernel
 
 # Rows whose features are computed at a time.
 BLOCK_ROWS = 2048
+# Type of sums in sorted order and from features, for columns of any type.
+IN_ORDER = np.dtype(np.float64)
 
 
 class FactorGram(Gram):
@@ -81,6 +85,10 @@ class FactorGram(Gram):
 class Leaf:
     """One kernel on rows, whose sums and products need no pairs of rows.
 
+    Leaves have `sums`, the row sums, `class_sums`, the row sums over the rows of the
+    same class, and `products`, the row sums of the product with a leaf of their form.
+    All of them may have weights of the rows.
+
     Attributes
     ----------
     n_rows : int
@@ -100,18 +108,6 @@ class Leaf:
     def widened(self, mean: float) -> Leaf:
         """Return one minus the kernel if its mean is so large that digits are lost."""
         return self
-
-    def sums(self, weights: Weights = None) -> np.ndarray:
-        """Return the row sums, with or without weights of the rows."""
-        raise NotImplementedError
-
-    def class_sums(self, codes: np.ndarray, weights: Weights = None) -> np.ndarray:
-        """Return the row sums over the rows of the same class."""
-        raise NotImplementedError
-
-    def products(self, other: Any, weights: Weights = None) -> np.ndarray:
-        """Return the row sums of the product with another leaf of this form."""
-        raise NotImplementedError
 
 
 class Features(Leaf):
@@ -205,11 +201,12 @@ WIDE = 0.5
 
 
 class SortedColumn:
-    """One column in increasing order, which several kernels share."""
+    """One column in increasing order, which several kernels share, with its weights."""
 
-    def __init__(self, column: np.ndarray):
+    def __init__(self, column: np.ndarray, weights: Weights = None):
         self.order = np.argsort(column)
         self.values = column[self.order]
+        self.weights = None if weights is None else weights[self.order]
         self.steps = steps_of(self.values)
         with np.errstate(over="ignore"):
             self.span = float(self.values[-1] - self.values[0])
@@ -235,7 +232,7 @@ class Line(Leaf):
         """Value of the kernel for each row with itself."""
         if self.wide:
             return 0.0
-        own = diagonal_of(self.column.values, self.profile)
+        own = diagonal_of(self.column, self.profile)
         return own if isinstance(own, float) else self.column.in_rows(own)
 
     def widened(self, mean: float) -> Line:
@@ -381,14 +378,9 @@ class States(NamedTuple):
     above: np.ndarray | None
 
 
-def states_of(
-    values: np.ndarray, profile: AnyProfile, weights: Weights = None
-) -> States:
-    """Return the sums of a kernel within a sorted sample, in O(n) time.
-
-    With `weights`, the term of each other value is times its weight.
-    """
-    steps = steps_of(values)
+def states_of(column: SortedColumn, profile: AnyProfile) -> States:
+    """Return the sums of a kernel within a sorted sample, in O(n) time."""
+    steps, weights = column.steps, column.weights
     if isinstance(profile, Profile):
         below, above = scan_states(steps, profile, weights)
         sums = below + above
@@ -396,55 +388,38 @@ def states_of(
         for share, moment in zip(of_moments(profile)[1:], sums[1:], strict=True):
             within += share * moment
         return States(within, below, above)
-    if weights is None:
-        weights = np.ones(len(values))
-    sums, lengths = distance_sums(steps, weights), np.abs(values - profile.origin)
-    within = (weights.sum() - 2 * weights) * lengths
+    weights = np.ones(len(steps)) if weights is None else weights
+    lengths = np.abs(column.values - profile.origin)
+    sums, within = distance_sums(steps, weights), weights.sum() - 2 * weights
+    within *= lengths
     within += weights @ lengths - sums
     return States(within, sums, None)
 
 
-def diagonal_of(values: np.ndarray, profile: AnyProfile) -> float | np.ndarray:
-    """Return the value of a kernel for each row with itself."""
+def diagonal_of(column: SortedColumn, profile: AnyProfile) -> Any:
+    """Return the value of a kernel for each row with itself, times its weight."""
+    own = 1.0 if column.weights is None else column.weights
     if isinstance(profile, Profile):
-        return float(profile.polynomial[0])
-    return 2 * np.abs(values - profile.origin)
+        return own * float(profile.polynomial[0])
+    return own * 2 * np.abs(column.values - profile.origin)
 
 
 def sums_across(
     points: np.ndarray,
     runs: Runs,
-    values: np.ndarray,
+    column: SortedColumn,
     profile: AnyProfile,
     states: States,
-    weights: Weights = None,
 ) -> np.ndarray:
     """Return the sums of a kernel over a sorted sample at other sorted points.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_points,)
-        Points.
-    runs : Runs
-        Where the points lie between the values.
-    values : ndarray of shape (n_values,)
-        The sorted sample.
-    profile : Profile or DistanceProfile
-        The kernel.
-    states : States
-        Result of `states_of` for the sample.
-    weights : ndarray of shape (n_values,) or None, default=None
-        Weights of the values. None means ones.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_points,)
-        Sums over the sample.
+    `runs` say where the points lie between the values, and `states` are the result of
+    `states_of` for the sample.
     """
+    values, weights = column.values, column.weights
     if isinstance(profile, Profile):
         return run_sums(points, runs, profile, states.below, states.above, weights)
-    if weights is None:
-        weights = np.ones(len(values))
+    weights = np.ones(len(values)) if weights is None else weights
     # A sum of distances is linear between two values, and outside of all values.
     outside = np.abs(points - points.clip(values[0], values[-1]))
     sums = np.abs(points - profile.origin) - outside
@@ -452,10 +427,6 @@ def sums_across(
     sums += weights @ np.abs(values - profile.origin)
     sums -= np.interp(points, values, states.below)
     return sums
-
-
-# Type of sums in sorted order and from features, for columns of any type.
-IN_ORDER = np.dtype(np.float64)
 
 
 def min_rows(sums: str, degree: int = 0) -> int:
@@ -485,3 +456,113 @@ def min_rows(sums: str, degree: int = 0) -> int:
     if sums == "groups":
         return 1024 * max(1, 2 * degree)
     return 512 * max(1, degree)
+
+
+# Bytes of the states of sorted samples that are kept. Others are computed again.
+MOST_KEPT = 2**30
+
+
+class SortedGram(Gram):
+    """Kernels on one column, summed in sorted order.
+
+    Parameters
+    ----------
+    columns : list of ndarray
+        The values of each sample.
+    profiles : list of Profile or DistanceProfile
+        The kernels.
+    run : Run
+        Threads and progress of the sums.
+    """
+
+    dtype, n_features = IN_ORDER, 1
+
+    def __init__(self, columns: list[np.ndarray], profiles: list[Any], run: Run):
+        self.columns, self.profiles, self.run = columns, profiles, run
+        self.sizes = tuple(map(len, columns))
+        self.n, self.n_kernels = sum(self.sizes), len(profiles)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The kernels on the column of all samples."""
+        column = SortedColumn(np.concatenate(self.columns))
+        return [Line(column, profile) for profile in self.profiles]
+
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
+        """Return the sums of the rows."""
+        work = Work(_line_sums, self.lines, diagonal, weights)
+        return np.array([*run_all(range(self.n_kernels), work, self.run)])
+
+    def group_sums(self, bounds: np.ndarray) -> GroupSums:
+        """Return the sums over groups of rows."""
+        groups = np.searchsorted(bounds, self.lines[0].column.order, "right") - 1
+        work = Work(ordered_groups, self.lines, groups, len(bounds) - 1)
+        found = run_all(range(self.n_kernels), work, self.run)
+        groups, rows, squares = map(np.array, zip(*found, strict=True))
+        diagonal = np.array([np.full(self.n, line.diagonal) for line in self.lines])
+        return GroupSums(groups, rows, squares, diagonal)
+
+    def keep(self, sample: Any, *, scales: bool) -> tuple[Any, ...]:
+        """Return the sorted sample with its weights, and the states of kernels."""
+        column, room = SortedColumn(self.columns[0], *self.weights), MOST_KEPT
+        states = list(run_all(self.profiles, Work(states_of, column), self.run))
+        for k, found in enumerate(states):
+            room -= held_bytes(found)
+            states[k] = found if room >= 0 else None
+        return column, states
+
+    def fold(self, how: Fold) -> Iterator[Folded]:
+        """Yield what a fold makes of the row sums of two samples."""
+        both = zip(self.columns, self.weights or (None, None), strict=True)
+        if self.kept is None:
+            x, y = (SortedColumn(*own) for own in both)
+            states = [None] * self.n_kernels
+        else:
+            (x, states), y = self.kept, SortedColumn(*list(both)[1])
+        held_out = None if self.held_out is None else _places(x.values, y.values)
+        assert held_out is None or x.weights is y.weights is None
+        samples = x, y, Runs.of_both(x.values, y.values), held_out
+        work = Work(_fold_line, samples, how)
+        tasks = zip(self.profiles, states, strict=True)
+        for k, found in enumerate(run_all(tasks, work, self.run)):
+            yield [k], IN_ORDER, found
+
+
+def _line_sums(lines: list[Line], diagonal: bool, weights: Any, k: int) -> np.ndarray:
+    """Return the sums of the rows of one kernel, with or without the diagonal."""
+    sums = lines[k].sums(weights)
+    if diagonal:
+        return sums
+    return sums - lines[k].diagonal * (1.0 if weights is None else weights)
+
+
+def _fold_line(samples: tuple[Any, ...], how: Fold, task: tuple[Any, Any]) -> list[Any]:
+    """Return the results from the row sums of one kernel on two sorted samples."""
+    x, y, runs, held_out = samples
+    profile, states = task
+    both = [states or states_of(x, profile), states_of(y, profile)]
+    sizes, found = [len(x.values), len(y.values)], []
+    for i, (own, other) in enumerate(((x, y), (y, x))):
+        within = both[i].within
+        if how.diagonal:
+            within = within + diagonal_of(own, profile)
+        across = sums_across(own.values, runs[i], other, profile, both[1 - i])
+        parts = [within, across, own.weights]
+        if how.keep_order and (i == 1 or held_out is None):
+            parts = [None if part is None else own.in_rows(part) for part in parts]
+        found.append(parts)
+    if held_out is not None:
+        sizes[0] -= sizes[1]
+        held_out = y.in_rows(held_out) if how.keep_order else held_out
+    within, across, weights = zip(*found, strict=True)
+    sums = [part[np.newaxis] for part in (*within, *across)]
+    measures = [*map(Measure.of, sizes, weights)]
+    return [*map(how.step, rows_of_both(sums, measures, held_out))]
+
+
+def _places(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return different places of the sorted values y, some of x, among x."""
+    first = np.searchsorted(x, y)
+    starts = np.flatnonzero(np.diff(first, prepend=-1))
+    counts = np.diff(np.append(starts, len(y)))
+    return first + np.arange(len(y)) - np.repeat(starts, counts)
