@@ -301,9 +301,10 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     # Factors are positive definite.
     if not isinstance(kernel, Kernel) or not kernel.is_definite(rows.shape[1]):
         return False
-    parts = kernel.members()
-    if any(isinstance(part, FunctionKernel) or _has_metric(part) for part in parts):
-        return False
+    for part in kernel.members():
+        metric = getattr(part, "metric", None)
+        if isinstance(part, FunctionKernel) or metric is not None:
+            return False
     known = is_smooth(kernel) or isinstance(kernel, IndicatorKernel)
     if len(rows) <= MAX_RANK or known:
         return True
@@ -311,11 +312,6 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
         return kernel.features(as_block(np.asarray(rows[:1]))) is not None
     # One row for each distinct value spans all other rows.
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
-
-
-def _has_metric(kernel: KernelLike) -> bool:
-    """Tell whether a kernel has a metric of its own."""
-    return getattr(kernel, "metric", None) is not None
 
 
 def column_factors(
@@ -377,7 +373,7 @@ def factor_of(rows: Any, kernel: KernelLike, features: Any = None) -> Factor:
         if kernel.balanced:
             G /= np.sqrt(counts[kept])[:, np.newaxis]
         return _centred(G, len(kept) == len(counts))
-    if isinstance(kernel, RowKernel) or _has_metric(kernel):
+    if isinstance(kernel, RowKernel) or getattr(kernel, "metric", None) is not None:
         return _function_factor(rows.astype(np.float64, copy=False), kernel)
     if rows.shape[1] == 1:
         rows = rows.astype(np.float64, copy=False)

@@ -556,11 +556,7 @@ def _moments_of_examples(
 
 
 def random_groups(
-    blocks: Blocks,
-    owners: np.ndarray,
-    sizes: np.ndarray,
-    n_examples: np.ndarray,
-    draw: np.random.Generator,
+    blocks: Blocks, owners: Any, sizes: Any, n_examples: Any, draw: np.random.Generator
 ) -> Iterator[Callable[[], np.ndarray]]:
     """Divide each sample into groups at random, piece by piece.
 

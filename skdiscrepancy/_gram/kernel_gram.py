@@ -258,7 +258,7 @@ class KernelGram(Gram):
     def kernels_with_features(self) -> list[int]:
         """Return the kernels that have explicit features."""
         some = self.groups.get(FunctionReading, {}).items()
-        row = self.function_rows.take(slice(0, 1)) if some else None
+        row: Any = self.function_rows.take(slice(0, 1)) if some else None
         rows = [(k, kernel) for k, kernel in some if isinstance(kernel, RowKernel)]
         return [k for k, kernel in rows if kernel.features(row) is not None]
 

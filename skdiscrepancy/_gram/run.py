@@ -52,9 +52,6 @@ class Progress(AbstractContextManager["Progress"]):
     def advance(self, work: float | None = None) -> None:
         """Count work that is done; None is the work of one step."""
 
-    def close(self, *, finished: bool) -> None:
-        """End the loop; if it was not finished, the line says so."""
-
 
 SILENT = Progress()
 
@@ -118,7 +115,14 @@ class Line(Loop):
         if now < self.next_update:
             return
         if not self.shown:
-            self._open()
+            self.shown = True
+            with suppress(ImportError):
+                if self.live:
+                    from tqdm.auto import tqdm
+
+                    form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+                    options = {"desc": self.what, "bar_format": form}
+                    self.bar = tqdm(total=1.0, file=self.stream, **options)
         if self.live or self.next_fraction <= self.fraction < 1:
             elapsed, fraction = now - self.start, self.fraction
             left = clock(elapsed * (1 - fraction) / fraction) if fraction else "?"
@@ -137,17 +141,6 @@ class Line(Loop):
                 self.fraction = 1.0
             how = "in" if self.fraction >= 1 else "stopped after"
             self._draw(f"{how} {clock(monotonic() - self.start)}", last=True)
-
-    def _open(self) -> None:
-        self.shown = True
-        with suppress(ImportError):
-            if self.live:
-                from tqdm.auto import tqdm
-
-                form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-                self.bar = tqdm(
-                    total=1.0, desc=self.what, file=self.stream, bar_format=form
-                )
 
     def _draw(self, times: str, *, last: bool = False) -> None:
         """Draw the bar or the line anew."""
@@ -197,8 +190,14 @@ def progress(what: str, total: float, verbose: int, *, delay: float = 0.0) -> Pr
     work of the steps adds up to `total`: call `advance` after each step. `delay` is for
     loops that are usually short, and not shown until so many seconds have passed.
     """
-    if not verbose or not total > 0 or sys.stderr is None or counted_elsewhere():
+    if not verbose or not total > 0 or sys.stderr is None:
         return SILENT
+    job = getattr(Job.current, "job", None)
+    while job is not None:
+        # The process of the caller counts this task.
+        if job.elsewhere:
+            return SILENT
+        job = job.outer
     line = _lines.get(os.getpid())
     if line is None or line.closed:
         _lines[os.getpid()] = line = Line(what, total, delay)
@@ -436,14 +435,6 @@ class Job:
     def stopped(self) -> bool:
         """Whether the caller has stopped, or the caller of a job around this one."""
         return self.over or (self.outer is not None and self.outer.stopped)
-
-
-def counted_elsewhere() -> bool:
-    """Tell whether this is the work of a task that another process counts."""
-    job = getattr(Job.current, "job", None)
-    while job is not None and not job.elsewhere:
-        job = job.outer
-    return job is not None
 
 
 def end_if_stopped() -> None:

@@ -375,7 +375,7 @@ class States(NamedTuple):
 
     within: np.ndarray
     below: np.ndarray
-    above: np.ndarray | None
+    above: Any
 
 
 def states_of(column: SortedColumn, profile: AnyProfile) -> States:
@@ -405,11 +405,7 @@ def diagonal_of(column: SortedColumn, profile: AnyProfile) -> Any:
 
 
 def sums_across(
-    points: np.ndarray,
-    runs: Runs,
-    column: SortedColumn,
-    profile: AnyProfile,
-    states: States,
+    points: Any, runs: Runs, column: SortedColumn, profile: AnyProfile, states: States
 ) -> np.ndarray:
     """Return the sums of a kernel over a sorted sample at other sorted points.
 
@@ -418,7 +414,7 @@ def sums_across(
     """
     values, weights = column.values, column.weights
     if isinstance(profile, Profile):
-        return run_sums(points, runs, profile, states.below, states.above, weights)
+        return run_sums(points, runs, profile, states[1:], weights)
     weights = np.ones(len(values)) if weights is None else weights
     # A sum of distances is linear between two values, and outside of all values.
     outside = np.abs(points - points.clip(values[0], values[-1]))
@@ -554,8 +550,8 @@ def _fold_line(samples: tuple[Any, ...], how: Fold, task: tuple[Any, Any]) -> li
     if held_out is not None:
         sizes[0] -= sizes[1]
         held_out = y.in_rows(held_out) if how.keep_order else held_out
-    within, across, weights = zip(*found, strict=True)
-    sums = [part[np.newaxis] for part in (*within, *across)]
+    insides, crosses, weights = zip(*found, strict=True)
+    sums = [part[np.newaxis] for part in (*insides, *crosses)]
     measures = [*map(Measure.of, sizes, weights)]
     return [*map(how.step, rows_of_both(sums, measures, held_out))]
 

@@ -455,7 +455,7 @@ class Gram:
             if len(self.known) == self.n_kernels:
                 ks = list(members)
                 loops = [self.known[k] for k in ks]
-                found = compiled_group_sums(arrays, loops, *both, tile.drop_diagonal)
+                found = compiled_group_sums(arrays, loops, both, tile.drop_diagonal)
                 if found is not None:
                     for total, part in zip(sums, found, strict=True):
                         total[ks] = part

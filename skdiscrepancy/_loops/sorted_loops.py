@@ -23,7 +23,7 @@ that k loses. With the two factors u and v, 1 - u v = (1 - u) + u (1 - v).
 from __future__ import annotations
 
 from math import factorial, isqrt
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -247,10 +247,7 @@ def _by_block(values: np.ndarray) -> np.ndarray:
 
 
 def complement_sums(
-    steps: np.ndarray,
-    rate: float,
-    weights: Weights = None,
-    starts: np.ndarray | None = None,
+    steps: np.ndarray, rate: float, weights: Weights = None, starts: Any = None
 ) -> np.ndarray:
     """Compute the weighted row sums of 1 - exp(-rate * distance), in O(n).
 
@@ -430,11 +427,8 @@ class Runs(NamedTuple):
 
     @classmethod
     def _of(cls, bounds: np.ndarray, n_below: np.ndarray, values: np.ndarray) -> Runs:
-        ends = np.empty((2, len(n_below)))
-        ends[0] = np.where(n_below > 0, values[n_below - 1], -np.inf)
-        inside = np.minimum(n_below, len(values) - 1)
-        ends[1] = np.where(n_below < len(values), values[inside], np.inf)
-        return cls(bounds, n_below, ends)
+        padded = np.concatenate(([-np.inf], values, [np.inf]))
+        return cls(bounds, n_below, padded[[n_below, n_below + 1]])
 
     def states(
         self, below: np.ndarray, above: np.ndarray, own: float | np.ndarray
@@ -467,12 +461,7 @@ class Runs(NamedTuple):
 
 
 def run_sums(
-    points: np.ndarray,
-    runs: Runs,
-    profile: Profile,
-    below: np.ndarray,
-    above: np.ndarray,
-    weights: np.ndarray | None = None,
+    points: np.ndarray, runs: Runs, profile: Profile, states: Any, weights: Weights
 ) -> np.ndarray:
     """Compute the sums of a kernel over a sorted column, at other sorted points.
 
@@ -484,9 +473,9 @@ def run_sums(
         Where the points lie between the values of the column.
     profile : Profile
         The kernel.
-    below, above : ndarray of shape (degree + 1, n_values)
+    states : tuple of two ndarray of shape (degree + 1, n_values)
         Result of `scan_states` for the column.
-    weights : ndarray of shape (n_values,) or None, default=None
+    weights : ndarray of shape (n_values,) or None
         Weights of the values. None means ones.
 
     Returns
@@ -495,6 +484,7 @@ def run_sums(
         Sums over all values of the column.
     """
     combine = of_moments(profile)
+    below, above = states
     states = runs.states(below, above, 1.0 if weights is None else weights)
     # Coefficients of a polynomial of the distance from the end of the run.
     polynomials = np.empty_like(states)
