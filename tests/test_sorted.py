@@ -410,7 +410,7 @@ def test_single_rows_are_permuted_by_all_pairs(monkeypatch):
     def refuse(*args):
         raise AssertionError("a group for each row takes as long as all pairs")
 
-    monkeypatch.setattr(kernel_gram, "ordered_groups", refuse)
+    monkeypatch.setattr(sorted_columns, "ordered_groups", refuse)
     X = np.random.RandomState(0).normal(size=(300, 1))
     mmd_test(X, X + 1, kernel="laplace", n_groups=None, n_resamples=9)
 

@@ -844,11 +844,7 @@ def as_indices(index: Index) -> np.ndarray:
 
 def check_group_memory(n_kernels: int, n_groups: int) -> None:
     """Refuse sums that do not fit into memory, before the system overcommits."""
-    try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        there = USUAL_MEMORY
-    needed = 8 * n_kernels * n_groups**2
+    needed, there = 8 * n_kernels * n_groups**2, memory_of_machine()
     if needed > there:
         raise ValueError(
             f"n_groups is too large: the sums over {n_groups} x {n_groups} groups of "
@@ -856,6 +852,14 @@ def check_group_memory(n_kernels: int, n_groups: int) -> None:
             f"machine has {there / 1e9:.1f} GB. Pass a smaller n_groups, for example "
             "n_groups=1000, or fewer kernels."
         )
+
+
+def memory_of_machine() -> float:
+    """Return the bytes of memory of this machine, or a guess if it is unknown."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return USUAL_MEMORY
 
 
 class _Piece(NamedTuple):

@@ -427,8 +427,11 @@ class Runs(NamedTuple):
 
     @classmethod
     def _of(cls, bounds: np.ndarray, n_below: np.ndarray, values: np.ndarray) -> Runs:
-        padded = np.concatenate(([-np.inf], values, [np.inf]))
-        return cls(bounds, n_below, padded[[n_below, n_below + 1]])
+        ends = np.empty((2, len(n_below)))
+        ends[0] = np.where(n_below > 0, values[n_below - 1], -np.inf)
+        inside = np.minimum(n_below, len(values) - 1)
+        ends[1] = np.where(n_below < len(values), values[inside], np.inf)
+        return cls(bounds, n_below, ends)
 
     def states(
         self, below: np.ndarray, above: np.ndarray, own: float | np.ndarray
