@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import HSICEstimator, MMDEstimator, hsic_score, mmd_score
 from skdiscrepancy._estimators import mmd as mmd_module
-from skdiscrepancy._gram import kernel_gram, run as run_module, sorted_columns
+from skdiscrepancy._gram import run as run_module, sorted_columns
 from skdiscrepancy._gram.kernel_gram import gram, line_profile
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._loops.sorted_loops import (
