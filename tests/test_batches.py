@@ -270,7 +270,7 @@ def test_a_reference_without_squares_is_scored_with_other_rows():
 def test_states_that_are_too_large_to_keep_are_computed_again(monkeypatch):
     with switches.in_order():
         expected = MMDEstimator().fit(X[:, :1]).score(Y[:, :1])
-        monkeypatch.setattr("skdiscrepancy._gram.kernel_gram.MOST_KEPT", 5000)
+        monkeypatch.setattr("skdiscrepancy._gram.sorted_columns.MOST_KEPT", 5000)
         assert MMDEstimator().fit(X[:, :1]).score(Y[:, :1]) == expected
 
 

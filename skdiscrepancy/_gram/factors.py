@@ -26,7 +26,7 @@ from skdiscrepancy._data.distances import block_distances
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.frequency_groups import unbiased_products
 from skdiscrepancy._gram.kernel_gram import is_smooth
-from skdiscrepancy._gram.pieces import LazyBlocks, PieceRows, add
+from skdiscrepancy._gram.pieces import LazyBlocks, PieceRows, PieceTask, add
 from skdiscrepancy._gram.run import QUIET, Run, end_if_stopped
 from skdiscrepancy.kernels._base import (
     FunctionKernel,
@@ -71,7 +71,7 @@ class Factor(NamedTuple):
         """The rows as an array."""
         if not issparse(self.rows):
             return self.rows
-        return _finish([self.rows.toarray()], [True])[0].rows
+        return _centred(self.rows.toarray(), True).rows
 
     @property
     def nbytes(self) -> int:
@@ -200,8 +200,8 @@ class LazyFactors:
         It takes a function that reads the features of a variable, the roots of the
         weights of the rows, their positions, and `args`.
         """
-        work = self.blocks.task(LazyFactors._sum, self, function, args, is_large=True)
-        return self.blocks.sum(work)
+        task = self.blocks, LazyFactors._sum, self, function, args
+        return PieceTask(*task, is_large=True).sum()
 
     def _sum(self, function: Any, args: Any, given: PieceRows) -> Any:
         found = None
@@ -301,9 +301,10 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     # Factors are positive definite.
     if not isinstance(kernel, Kernel) or not kernel.is_definite(rows.shape[1]):
         return False
-    parts = kernel.members()
-    if any(isinstance(part, FunctionKernel) or _has_metric(part) for part in parts):
-        return False
+    for part in kernel.members():
+        metric = getattr(part, "metric", None)
+        if isinstance(part, FunctionKernel) or metric is not None:
+            return False
     known = is_smooth(kernel) or isinstance(kernel, IndicatorKernel)
     if len(rows) <= MAX_RANK or known:
         return True
@@ -311,11 +312,6 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
         return kernel.features(as_block(np.asarray(rows[:1]))) is not None
     # One row for each distinct value spans all other rows.
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
-
-
-def _has_metric(kernel: KernelLike) -> bool:
-    """Tell whether a kernel has a metric of its own."""
-    return getattr(kernel, "metric", None) is not None
 
 
 def column_factors(
@@ -331,15 +327,12 @@ def column_factors(
     def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
         gaps = Z[members] if len(members) < n_columns else Z
         gaps = gaps - gaps[np.arange(len(members)), pivots][:, np.newaxis]
-        if unit.on_squared:
-            np.multiply(gaps, gaps, out=gaps)
-        else:
-            np.abs(gaps, out=gaps)
+        (np.square if unit.on_squared else np.abs)(gaps, out=gaps)
         return unit.evaluate(gaps, gaps)
 
     rank = _max_rank(kernel, n)
     first = np.abs(Z).argmin(axis=1)
-    return _finish(*pivoted_cholesky(evaluate, n_columns, n, rank, first))
+    return [*map(_centred, *pivoted_cholesky(evaluate, n_columns, n, rank, first))]
 
 
 def factor_of(rows: Any, kernel: KernelLike, features: Any = None) -> Factor:
@@ -349,13 +342,13 @@ def factor_of(rows: Any, kernel: KernelLike, features: Any = None) -> Factor:
     itself.
     """
     n = len(rows)
+    G: Any
     if isinstance(rows, SparseColumns):
         values, codes = np.unique(rows.matrix.data, return_inverse=True)
         few_values = 2 * len(codes) < n and len(values) < MAX_RANK
         if few_values and isinstance(kernel, RadialKernel):
             # Zeros have the first column, which is subtracted from all others.
             few = np.append(0.0, values)[:, np.newaxis]
-            G: Any
             G, known = factor_of(few, kernel, features)
             G = G[:, 1:] - G[:, :1]
             # Any factor of the same matrix will do.
@@ -368,10 +361,19 @@ def factor_of(rows: Any, kernel: KernelLike, features: Any = None) -> Factor:
     if features is not None:
         maps = FeatureMaps([kernel], *features, rows)
         [(_, F)] = maps.evaluate(as_block(rows), np.arange(n), by_line=True)
-        return _finish([np.array(F)], [True])[0]
+        return _centred(np.array(F), True)
     if isinstance(kernel, IndicatorKernel):
-        return _label_factor(encode_labels(rows), balanced=kernel.balanced)
-    if isinstance(kernel, RowKernel) or _has_metric(kernel):
+        codes = encode_labels(rows)
+        counts = np.bincount(codes)
+        # If there are too many classes, keep the most frequent classes.
+        kept = np.argsort(-counts, kind="stable")
+        if len(kept) > MAX_RANK:
+            kept = kept[:ROUGH_RANK]
+        G = (codes == kept[:, np.newaxis]).astype(np.float64)
+        if kernel.balanced:
+            G /= np.sqrt(counts[kept])[:, np.newaxis]
+        return _centred(G, len(kept) == len(counts))
+    if isinstance(kernel, RowKernel) or getattr(kernel, "metric", None) is not None:
         return _function_factor(rows.astype(np.float64, copy=False), kernel)
     if rows.shape[1] == 1:
         rows = rows.astype(np.float64, copy=False)
@@ -386,17 +388,15 @@ def factor_of(rows: Any, kernel: KernelLike, features: Any = None) -> Factor:
         lengths = np.square(Z).sum(axis=1)
 
     def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-        distance = block_distances(Z[pivots], Z, kernel.norm).read(
-            squared=kernel.on_squared
-        )
+        distances = block_distances(Z[pivots], Z, kernel.norm)
+        distance = distances.read(squared=kernel.on_squared)
         return kernel.evaluate(distance, distance)
 
     rank, first = _max_rank(kernel, n), lengths.argmin()
-    factors, complete = pivoted_cholesky(evaluate, 1, n, rank, np.array([first]))
+    [G], [done] = pivoted_cholesky(evaluate, 1, n, rank, np.array([first]))
     # A factor cannot represent the negative eigenvalues that some kernels have in
     # several dimensions.
-    complete = [complete[0] and kernel.is_definite(rows.shape[1])]
-    return _finish(factors, complete)[0]
+    return _centred(G, done and kernel.is_definite(rows.shape[1]))
 
 
 def _function_factor(rows: np.ndarray, kernel: Kernel) -> Factor:
@@ -405,7 +405,7 @@ def _function_factor(rows: np.ndarray, kernel: Kernel) -> Factor:
     block = as_block(rows)
     F = kernel.features(block) if isinstance(kernel, RowKernel) else None
     if F is not None and F.shape[1] <= MAX_RANK:
-        return _finish([F.T.astype(np.float64)], [True])[0]
+        return _centred(F.T.astype(np.float64), True)
     diagonal = kernel.pairs(block, block)
     if np.any(diagonal < 0):
         # The matrix is not positive semi-definite, and no product of factors.
@@ -415,11 +415,10 @@ def _function_factor(rows: np.ndarray, kernel: Kernel) -> Factor:
         return np.array(kernel.gram(block[pivots], block), dtype=np.float64)
 
     n, first = len(rows), np.array([diagonal.argmax()])
-    factors, complete = pivoted_cholesky(
+    [G], [done] = pivoted_cholesky(
         evaluate, 1, n, _max_rank(kernel, n), first, diagonal[np.newaxis]
     )
-    complete = [complete[0] and may_be_complete(rows, kernel)]
-    return _finish(factors, complete)[0]
+    return _centred(G, done and may_be_complete(rows, kernel))
 
 
 def pivoted_cholesky(
@@ -504,19 +503,7 @@ def _max_rank(kernel: KernelLike, n: int) -> int:
     return MAX_RANK if is_smooth(kernel) else ROUGH_RANK
 
 
-def _finish(factors: list[np.ndarray], complete: list[bool]) -> list[Factor]:
-    for G in factors:
-        G -= G.mean(axis=1, keepdims=True)
-    return [Factor(G, done) for G, done in zip(factors, complete, strict=True)]
-
-
-def _label_factor(codes: np.ndarray, *, balanced: bool) -> Factor:
-    counts = np.bincount(codes)
-    # If there are too many classes, keep the most frequent classes.
-    kept = np.argsort(-counts, kind="stable")
-    if len(kept) > MAX_RANK:
-        kept = kept[:ROUGH_RANK]
-    G = (codes == kept[:, np.newaxis]).astype(np.float64)
-    if balanced:
-        G /= np.sqrt(counts[kept])[:, np.newaxis]
-    return _finish([G], [len(kept) == len(counts)])[0]
+def _centred(G: np.ndarray, complete: bool) -> Factor:
+    """Return the factor of some rows, which are overwritten."""
+    G -= G.mean(axis=1, keepdims=True)
+    return Factor(G, complete)

@@ -34,6 +34,13 @@ from skdiscrepancy.kernels._radial import SpectralDraws, Spectrum
 
 # Rows whose features are computed at a time, so that they fit into the cache.
 STRIP = 512
+WITH_FEATURES = (
+    "The kernels with features are Gaussian, Laplace, IMQ and Matern (p=2) kernels "
+    "without a metric, products and sums of them, ColumnKernel of them, "
+    "IndicatorKernel, LinearKernel and CosineKernel on dense data, and FeatureKernel "
+    "of any transformer. For most other kernels, pass "
+    "FeatureKernel(sklearn.kernel_approximation.Nystroem(...))."
+)
 # More features are slower than exact kernels.
 MOST_COMPONENTS = 2**20
 
@@ -102,7 +109,13 @@ class FeatureMaps:
                 parts.append([Part(codes.n_labels, None, function, unit)])
             else:
                 row = as_block(spread_rows(samples[0])[:1])
-                parts.append(_parts(kernel, draws, row, n_components))
+                found = _find_parts(kernel, draws, row)
+                if found is None:
+                    raise ValueError(
+                        f"n_components == {n_components}, must be None for the kernel "
+                        f"{kernel!r}, which has no random features. {WITH_FEATURES}"
+                    )
+                parts.append(found)
         self._set(parts)
         self.centre: Any = None
         if self.is_random:
@@ -454,24 +467,6 @@ class SteinMaps(FeatureMaps):
                 yield range(start, stop), some
 
 
-def _parts(
-    kernel: KernelLike, draws: SpectralDraws, row: Any, n_components: int
-) -> list[Part]:
-    """Return the features of a kernel, in parts if it is a sum."""
-    parts = _find_parts(kernel, draws, row)
-    if parts is None:
-        raise ValueError(
-            f"n_components == {n_components}, must be None for the kernel {kernel!r}, "
-            "which has no random features. The kernels with features are Gaussian, "
-            "Laplace, IMQ and Matern (p=2) kernels without a metric, products and sums "
-            "of them, ColumnKernel of them, IndicatorKernel, LinearKernel and "
-            "CosineKernel on dense data, and FeatureKernel of any transformer. For "
-            "most other kernels, pass "
-            "FeatureKernel(sklearn.kernel_approximation.Nystroem(...))."
-        )
-    return parts
-
-
 def have_features(kernels: list[KernelLike], n_features: int) -> bool:
     """Tell whether all kernels have features, on dense rows of some columns."""
     draws, row = SpectralDraws(1, 0), np.zeros((1, n_features))
@@ -485,6 +480,7 @@ def have_features(kernels: list[KernelLike], n_features: int) -> bool:
 def _find_parts(
     kernel: KernelLike, draws: SpectralDraws, row: Any, place: str = ""
 ) -> list[Part] | None:
+    """Return the features of a kernel, in parts if it is a sum, None if it has none."""
     spectrum = draws.spectrum(kernel, row.shape[1], place)
     if spectrum is not None:
         return [Part(2 * draws.n_frequencies, spectrum, has_unit_norm=True)]

@@ -7,7 +7,7 @@ All that is needed of them are a few sums over rows, so samples may be streams.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial, reduce
 from itertools import chain
 from operator import add as add_lists
@@ -26,7 +26,14 @@ from skdiscrepancy._data.arrays import (
 from skdiscrepancy._data.blocks import spread_rows
 from skdiscrepancy._data.distances import Index
 from skdiscrepancy._gram.feature_maps import FeatureMaps, PairedMaps, at_rows
-from skdiscrepancy._gram.pieces import ArrayBlocks, Blocks, Piece, PieceRows, add
+from skdiscrepancy._gram.pieces import (
+    ArrayBlocks,
+    Blocks,
+    Piece,
+    PieceRows,
+    PieceTask,
+    add,
+)
 from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, RowSums
 from skdiscrepancy._gram.run import progress
 from skdiscrepancy._gram.tiles import (
@@ -38,6 +45,7 @@ from skdiscrepancy._gram.tiles import (
     check_group_memory,
     place,
 )
+from skdiscrepancy._loops.jit import Weights
 
 # Largest size of the diagonal that a U-statistic subtracts, relative to all other
 # pairs.
@@ -160,9 +168,7 @@ class FeatureGram(Gram):
         one_side = isinstance(blocks, ArrayBlocks) and len(blocks.sides) == 1
         return PairedFeatures(self) if one_side else super().paired()
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the row sums, in two passes over the rows."""
         parts = () if weights is None else np.split(weights, self.starts[1:-1])
         every = FeatureGram(self.maps, self.blocks, parts)
@@ -175,10 +181,10 @@ class FeatureGram(Gram):
         K, kept, n_samples = self.n_kernels, self.kept, len(self.measures)
         found: list[Any] = [([0.0] * K, np.zeros(K)) for _ in range(n_samples)]
         samples = range(0 if kept is None else 1, n_samples)
-        work = self.blocks.task(FeatureGram._sums, self)
+        work = PieceTask(self.blocks, FeatureGram._sums, self)
         quiet = np.errstate(all="ignore")
         with progress("kernel sums", 1, self.run.verbose) as line, quiet:
-            for i, part in self.blocks.each(work, samples=samples):
+            for i, part in work.each(samples=samples):
                 found[i] = add(found[i], part)
             line.advance()
         sums = [
@@ -229,9 +235,9 @@ class FeatureGram(Gram):
             for held_out, some in (False, rest), (True, [1]):
                 if held_out and self.held_out is None:
                     continue
-                args = self, lines, how, held_out
-                work = self.blocks.task(FeatureGram._fold_piece, *args, merge=how.merge)
-                for i, part in self.blocks.each(work, samples=some):
+                task = FeatureGram._fold_piece, self, lines, how, held_out
+                work = PieceTask(self.blocks, *task, merge=how.merge)
+                for i, part in work.each(samples=some):
                     i = 0 if held_out else i
                     found[i] = how.merge(found[i], part) if i in found else part
             passes.advance()
@@ -348,22 +354,15 @@ class FeatureGram(Gram):
                         terms -= maps.spread(k, own.diagonals[k], p.squares) / p.pairs
                         size *= 1 + share
                     sizes[k] = max(sizes[k], size)
-                values[k], errors[k] = terms.sum(), self._error(k, terms)
-        return values, sizes, errors
-
-    def _error(self, k: int, terms: np.ndarray) -> float:
-        """Return the standard error of a statistic from its random frequencies.
-
-        Each frequency gives an unbiased estimate. The quasi-random frequencies spread
-        more evenly than independent frequencies, so this is an upper bound as a rule. A
-        single frequency does not show how much frequencies differ.
-        """
-        variance = 0.0
-        for positions in self.maps.frequencies(k):
-            parts = terms[positions].sum(axis=0)
-            n = len(parts)
-            variance += n * np.var(parts, ddof=1) if n > 1 else np.inf
-        return float(np.sqrt(variance))
+                values[k] = terms.sum()
+                # Each frequency gives an unbiased estimate. The quasi-random
+                # frequencies spread more evenly than independent frequencies, so this
+                # is an upper bound as a rule. One frequency does not show its error.
+                for positions in maps.frequencies(k):
+                    parts = terms[positions].sum(axis=0)
+                    n = len(parts)
+                    errors[k] += n * np.var(parts, ddof=1) if n > 1 else np.inf
+        return values, sizes, np.sqrt(errors)
 
     def keep(self, sample: Any, *, scales: bool) -> KeptMeans | None:
         """Sum features over the only sample, and their products, in one pass.
@@ -383,7 +382,7 @@ class FeatureGram(Gram):
         centres: list[Any] = [0.0] * K
         for k, F in maps.evaluate(some, np.arange(some.shape[0])):
             centres[k] = _extended(maps, k, F).mean(axis=0)
-        totals = self.blocks.sum(self.blocks.task(_products_of, maps, centres))
+        totals = PieceTask(self.blocks, _products_of, maps, centres).sum()
         features, diagonals = [], np.full(K, float(n))
         roots = np.zeros((K, size, size))
         for k, (S, C) in enumerate(zip(*totals, strict=True)):
@@ -425,10 +424,9 @@ class FeatureGram(Gram):
                 if self.in_order:
                     pieces = self.blocks.pieces()
                     numbers = (partial(_in_order, bounds, shares, p) for p in pieces)
-                work = self.blocks.task(
-                    _groups_of, maps, G, merge=_merge_groups, is_large=True
-                )
-                found = self.blocks.each(work, numbers)
+                task = self.blocks, _groups_of, maps, G
+                work = PieceTask(*task, merge=_merge_groups, is_large=True)
+                found = work.each(numbers)
                 sums, norms, examples = reduce(work.merge, (part for _, part in found))
                 for i, k in enumerate(kernels):
                     P = maps.finish(i, sums[i])
@@ -558,12 +556,8 @@ def _moments_of_examples(
 
 
 def random_groups(
-    blocks: Blocks,
-    owners: np.ndarray,
-    sizes: np.ndarray,
-    n_examples: np.ndarray,
-    draw: np.random.Generator,
-) -> Iterator[GroupNumbers]:
+    blocks: Blocks, owners: Any, sizes: Any, n_examples: Any, draw: np.random.Generator
+) -> Iterator[Callable[[], np.ndarray]]:
     """Divide each sample into groups at random, piece by piece.
 
     Every division into groups of these sizes has the same probability. It does not
@@ -573,7 +567,7 @@ def random_groups(
     `owners` are the samples of the groups. Each function that is yielded returns the
     group of each row of a piece. For an example, the number of groups is added.
     """
-    stretches: list[list[Stretch]] = []
+    stretches: list[list[Any]] = []
     for sample, n_rows in enumerate(blocks.sizes):
         own = np.flatnonzero(np.tile(owners == sample, 2))
         left = np.concatenate((sizes - n_examples, n_examples))[own]
@@ -583,14 +577,23 @@ def random_groups(
             counts = draw.multivariate_hypergeometric(left, n, method="marginals")
             left -= counts
             seed = int(draw.integers(2**63))
-            stretches[-1].append(Stretch(own, counts.astype(np.uint16), seed))
+            stretches[-1].append((own, counts.astype(np.uint16), seed))
     starts = np.cumsum([0, *blocks.sizes])
     for piece in blocks.pieces():
         # Position in the sample.
         start = piece.rows.start - int(starts[piece.sample])
         first, last = start // STRETCH, (start + piece.n_rows - 1) // STRETCH
-        some = stretches[piece.sample][first : last + 1]
-        yield GroupNumbers(some, start - first * STRETCH, piece.n_rows)
+        begin, some = start - first * STRETCH, stretches[piece.sample][first : last + 1]
+        yield partial(_drawn_numbers, some, slice(begin, begin + piece.n_rows))
+
+
+def _drawn_numbers(stretches: list[Any], rows: slice) -> np.ndarray:
+    """Return the groups of some rows of stretches, drawn where the rows are."""
+    numbers = [
+        np.random.default_rng(seed).permutation(np.repeat(groups, counts))
+        for groups, counts, seed in stretches
+    ]
+    return np.concatenate(numbers)[rows]
 
 
 def _in_order(bounds: np.ndarray, n_examples: np.ndarray, piece: Piece) -> np.ndarray:
@@ -603,32 +606,3 @@ def _in_order(bounds: np.ndarray, n_examples: np.ndarray, piece: Piece) -> np.nd
     place, size, share = index - bounds[own], np.diff(bounds)[own], n_examples[own]
     chosen = (place + 1) * share // size > place * share // size
     return own + len(n_examples) * chosen
-
-
-class Stretch(NamedTuple):
-    """Random groups of some neighbouring rows, the counts of the rows, and a seed."""
-
-    groups: np.ndarray
-    counts: np.ndarray
-    seed: int
-
-    def numbers(self) -> np.ndarray:
-        """Return the number of the group of each row."""
-        draw = np.random.default_rng(self.seed)
-        return draw.permutation(np.repeat(self.groups, self.counts))
-
-
-class GroupNumbers(NamedTuple):
-    """The groups of the rows of a piece, drawn where the piece is.
-
-    The piece begins at `start` in the first of the stretches that overlap with it.
-    """
-
-    stretches: list[Stretch]
-    start: int
-    n_rows: int
-
-    def __call__(self) -> np.ndarray:
-        """Return the number of the group of each row of the piece."""
-        numbers = np.concatenate([stretch.numbers() for stretch in self.stretches])
-        return numbers[self.start : self.start + self.n_rows]

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._gram.feature_maps import FeatureMaps, Part
-from skdiscrepancy._gram.pieces import Blocks, PieceRows, add
+from skdiscrepancy._gram.pieces import Blocks, PieceRows, PieceTask, add
 from skdiscrepancy._gram.row_sums import Fold
 from skdiscrepancy._gram.run import end_if_stopped
 from skdiscrepancy.kernels._radial import Spectrum
@@ -75,8 +75,7 @@ class FeatureSide:
         self.maps_of = [
             _of_group(maps, group, (seed, g)) for g, group in enumerate(self.groups)
         ]
-        self.starts, self.ends, self.is_norm = [], [], []
-        self.centres: list[np.ndarray] = []
+        self.starts, self.ends, self.is_norm, self.centres = [], [], [], []
         index = np.arange(some.shape[0])
         has_norm = [not maps.has_unit_norm(k) for k in every]
         for g, own in enumerate(self.maps_of):
@@ -136,9 +135,7 @@ class FeatureSide:
                     lines[ends[k] - 1] = np.einsum("ij,ij->j", F, F)
         return lines
 
-    def matrices(
-        self, block: Any, index: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def matrices(self, block: Any, index: np.ndarray) -> Values:
         """Yield the Gram matrices of all groups, for each kernel and a few rows."""
         features = [self.features(g, block, index) for g in range(len(self.groups))]
         for F, is_norm in zip(features, self.is_norm, strict=True):
@@ -171,11 +168,9 @@ def _of_group(
             size=EXACT, function=partial(_with_signs, part, (seed, k, i, g))
         )
 
+    every = enumerate(maps.parts)
     found = maps.of_parts(
-        [
-            [part_of(k, i, part) for i, part in enumerate(parts)]
-            for k, parts in enumerate(maps.parts)
-        ]
+        [[part_of(k, i, p) for i, p in enumerate(parts)] for k, parts in every]
     )
     found.n_frequencies = len(group)
     return found
@@ -217,7 +212,7 @@ class FeaturePair:
         blocks: Blocks,
         seed: int,
         some: Any = None,
-        weights: np.ndarray | None = None,
+        weights: Any = None,
     ):
         if some is None:
             some = blocks.read(next(iter(blocks.pieces())))
@@ -229,9 +224,7 @@ class FeaturePair:
         self.weights: Any = 1 / self.n if weights is None else weights
         self.n_groups = len(self.x.groups)
 
-    def strips(
-        self, given: PieceRows
-    ) -> Iterator[tuple[int, Any, Any, np.ndarray, Any]]:
+    def strips(self, given: PieceRows) -> Iterator[Any]:
         """Yield each group with its features of x and y, the rows and weights."""
         for start in range(0, len(given.positions), STRIP):
             end_if_stopped()
@@ -253,7 +246,7 @@ class FeaturePair:
         the products of a feature of x and a feature of y. A row has the weight
         w (1 - 2 w)^power, and 1 if all rows have one weight.
         """
-        return self.blocks.sum(self.blocks.task(FeaturePair._sums, self, powers))
+        return PieceTask(self.blocks, FeaturePair._sums, self, powers).sum()
 
     def _sums(self, powers: Sequence[int], given: PieceRows) -> list[Any]:
         totals: list[Any] = [[(0.0,) * 5] * len(powers)] * self.n_groups
@@ -302,9 +295,8 @@ class FeaturePair:
             bounds = list(pairwise([0, *(ends + 1 + every)]))
             own = [M[order] / self.n_groups for M in matrices]
             plans.append((order < ends[-1], bounds, own))
-        args = self, plans, powers, means, how
-        work = self.blocks.task(FeaturePair._fold_piece, *args, merge=how.merge)
-        return self.blocks.sum(work)
+        task = FeaturePair._fold_piece, self, plans, powers, means, how
+        return PieceTask(self.blocks, *task, merge=how.merge).sum()
 
     def _fold_piece(
         self, plans: list[Any], powers: Any, means: Any, how: Fold, given: PieceRows
@@ -323,18 +315,14 @@ class FeaturePair:
                 parts = (M[start:end].T @ F[start:end] for M, F in both)
                 weighted = reduce(np.add, parts)
                 values[k] += weighted[len(B) :]
-                for kernels, own, size in runs:
-                    shape = (-1, size, len(index))
-                    values[k, kernels] += np.einsum(
-                        "lfr,lfr->lr",
-                        weighted[own].reshape(shape),
-                        B[own].reshape(shape),
-                    )
+                for kernels, own, shape in runs:
+                    pair = weighted[own].reshape(shape), B[own].reshape(shape)
+                    values[k, kernels] += np.einsum("lfr,lfr->lr", *pair)
             if g == self.n_groups - 1:
                 found.append(how.step(values, w))
         return reduce(how.merge, found)
 
-    def matrices(self, rows: np.ndarray) -> list[Iterator[tuple[int, np.ndarray]]]:
+    def matrices(self, rows: np.ndarray) -> list[Values]:
         """Return the Gram matrices of all groups of both sides, for a few rows."""
         both = zip((self.x, self.y), self.blocks.take(rows), strict=True)
         return [side.matrices(block, rows) for side, block in both]
@@ -354,19 +342,13 @@ def _mean_rows(values: np.ndarray, w: Any) -> list[np.ndarray]:
 VARIANCES, MEAN_ROWS = Fold(_weighted_squares, add), Fold(_mean_rows, list_add)
 
 
-def _runs(starts: np.ndarray, ends: np.ndarray) -> list[tuple[slice, slice, int]]:
-    """Return runs of kernels with the same number of lines.
-
-    Returns
-    -------
-    runs : list of (kernels, lines, size) tuples
-        Kernels and lines of the run, and the number of lines of each kernel.
-    """
+def _runs(starts: np.ndarray, ends: np.ndarray) -> list[tuple[slice, slice, Any]]:
+    """Return runs of kernels with the same number of lines, their lines and a shape."""
     sizes = ends - starts
-    bounds = [0, *(np.flatnonzero(np.diff(sizes)) + 1), len(sizes)]
+    bounds = pairwise([0, *(np.flatnonzero(np.diff(sizes)) + 1), len(sizes)])
     return [
-        (slice(a, b), slice(starts[a], ends[b - 1]), int(sizes[a]))
-        for a, b in pairwise(bounds)
+        (slice(a, b), slice(starts[a], ends[b - 1]), (b - a, sizes[a], -1))
+        for a, b in bounds
     ]
 
 

@@ -9,7 +9,7 @@ values, so it is evaluated like any other kernel.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from math import sqrt
 from numbers import Real
@@ -31,18 +31,9 @@ from skdiscrepancy._data.distances import (
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.pieces import blocks_of
-from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, rows_of_both
-from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
-from skdiscrepancy._gram.sorted_columns import (
-    IN_ORDER,
-    Line,
-    SortedColumn,
-    diagonal_of,
-    min_rows,
-    ordered_groups,
-    states_of,
-    sums_across,
-)
+from skdiscrepancy._gram.row_sums import Fold, Folded
+from skdiscrepancy._gram.run import QUIET, Run, progress
+from skdiscrepancy._gram.sorted_columns import IN_ORDER, SortedGram, min_rows
 from skdiscrepancy._gram.tiles import (
     Gram,
     GroupSums,
@@ -50,7 +41,8 @@ from skdiscrepancy._gram.tiles import (
     Values,
     check_group_memory,
 )
-from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile, Runs
+from skdiscrepancy._loops.jit import Weights
+from skdiscrepancy._loops.sorted_loops import AnyProfile, DistanceProfile, Profile
 from skdiscrepancy._loops.tile_loops import decay_values
 from skdiscrepancy.kernels._base import (
     EnergyKernel,
@@ -91,7 +83,7 @@ def decay_rate(kernel: KernelLike, dtype: np.dtype) -> float | None:
     return rate if -rate < LARGEST[dtype] else None
 
 
-def line_profile(kernel: KernelLike) -> Profile | DistanceProfile | None:
+def line_profile(kernel: KernelLike) -> AnyProfile | None:
     """Return a kernel that is a polynomial times an exponential on one column.
 
     Or a kernel that is a distance. Return None for other kernels, because only these
@@ -111,17 +103,6 @@ def line_profile(kernel: KernelLike) -> Profile | DistanceProfile | None:
     else:
         return None
     return Profile(rate, coefficients) if rate <= LARGEST_RATE else None
-
-
-def stein_kind(kernel: KernelLike, dtype: np.dtype) -> str | None:
-    """Return the name of a kernel whose Stein kernel is compiled, or None."""
-    kind = COMPILED_STEIN.get(type(kernel))
-    # Fourth powers of bandwidths must not overflow or underflow.
-    info = np.finfo(dtype)
-    # Python floats, because a float64 bandwidth may overflow in float32.
-    least, most = float(info.tiny) ** 0.25, float(info.max) ** 0.25
-    inside = kind and least < kernel.bandwidth < most
-    return kind if inside else None
 
 
 def is_smooth(kernel: KernelLike) -> bool:
@@ -252,54 +233,34 @@ class KernelGram(Gram):
     """
 
     def __init__(
-        self,
-        kernels: list[KernelLike],
-        readings: dict[Hashable, Any],
-        sizes: tuple[int, ...],
-        run: Run = QUIET,
+        self, kernels: list[KernelLike], readings: Any, sizes: Any, run: Run = QUIET
     ):
-        self.kernels = kernels
-        self.readings = readings
-        self.sizes = sizes
-        self.run = run
-        self.n, self.n_kernels = sum(sizes), len(kernels)
+        self.kernels, self.readings, self.run = kernels, readings, run
+        self.sizes, self.n, self.n_kernels = sizes, sum(sizes), len(kernels)
         self.groups: dict[Hashable, Members] = {}
         for k, kernel in enumerate(kernels):
             self.groups.setdefault(reading_key(kernel), {})[k] = kernel
-        first = next(iter(readings.values()))
         self.dtype = np.result_type(*(r.dtype for r in readings.values()))
-        self.n_features = first.n_features
-        rows = self.function_rows
-        sparse = rows is not None and rows.sparse
-        wide = sparse or self.n_features >= MANY_COLUMNS
-        if wide and set(self.groups) == {FunctionReading}:
-            self.tile = LARGE_TILE
+        self.n_features = next(iter(readings.values())).n_features
+        if set(self.groups) == {FunctionReading}:
+            sparse = readings[FunctionReading].rows.sparse
+            if sparse or self.n_features >= MANY_COLUMNS:
+                self.tile = LARGE_TILE
         # Kernels that are exponentials of the distance do not need their own tile.
         rates = [decay_rate(kernel, self.dtype) for kernel in kernels]
         self.known = {k: ("decay", r) for k, r in enumerate(rates) if r is not None}
 
     @property
-    def function_rows(self) -> Rows | None:
-        """The rows as functions of blocks read them, None if there are no functions."""
-        reading = self.readings.get(FunctionReading)
-        return None if reading is None else reading.rows
-
-    @property
-    def labels(self) -> Codes | None:
-        """Labels, if all kernels compare labels."""
-        only_labels = set(self.groups) == {LabelReading}
-        return self.readings[LabelReading].rows if only_labels else None
+    def function_rows(self) -> Rows:
+        """The rows as functions of blocks read them."""
+        return self.readings[FunctionReading].rows
 
     def kernels_with_features(self) -> list[int]:
         """Return the kernels that have explicit features."""
-        if self.function_rows is None:
-            return []
-        row = self.function_rows.take(slice(0, 1))
-        return [
-            k
-            for k, kernel in enumerate(self.kernels)
-            if isinstance(kernel, RowKernel) and kernel.features(row) is not None
-        ]
+        some = self.groups.get(FunctionReading, {}).items()
+        row: Any = self.function_rows.take(slice(0, 1)) if some else None
+        rows = [(k, kernel) for k, kernel in some if isinstance(kernel, RowKernel)]
+        return [k for k, kernel in rows if kernel.features(row) is not None]
 
     def shared(self, rows: Index, cols: Index) -> Iterator[Shared]:
         """Yield the kernels of each reading, with distances for exponentials."""
@@ -340,7 +301,7 @@ class MixedGram(KernelGram):
 
         Sums within the first sample that are kept go to the part that has made them.
         """
-        profiles: dict[int, Profile | DistanceProfile] = {}
+        profiles: dict[int, AnyProfile] = {}
         every = [getattr(reading, "rows", None) for reading in self.readings.values()]
         columns = [r for r in every if isinstance(r, Rows) and r.n_features == 1]
         # Groups of single rows need all pairs.
@@ -372,7 +333,6 @@ class MixedGram(KernelGram):
     def _explicit(self, kernels: list[int]) -> FeatureGram:
         """Return the Gram of some kernels that have explicit features."""
         rows, weights, held_out = self.function_rows, list(self.weights), self.held_out
-        assert rows is not None
         bounds = np.cumsum([0, *self.sizes]).tolist()
         samples = [as_rows(rows.take(slice(*ends))) for ends in pairwise(bounds)]
         kept = (self.kept or {}).get((FeatureGram, *kernels, FeatureGram.dtype))
@@ -404,9 +364,7 @@ class MixedGram(KernelGram):
             for ks, part in self._each()
         }
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the sums of the rows, in less time than tiles where kernels allow."""
         sums = np.empty((self.n_kernels, self.n))
         for ks, part in self._each():
@@ -436,134 +394,6 @@ class MixedGram(KernelGram):
             for out, own in zip(sums, part.group_sums(bounds), strict=True):
                 out[ks] = own
         return sums
-
-
-# Bytes of the states of sorted samples that are kept. Others are computed again.
-MOST_KEPT = 2**30
-
-
-class SortedGram(Gram):
-    """Kernels on one column, summed in sorted order.
-
-    Parameters
-    ----------
-    columns : list of ndarray
-        The values of each sample.
-    profiles : list of Profile or DistanceProfile
-        The kernels.
-    run : Run
-        Threads and progress of the sums.
-    """
-
-    dtype, n_features = IN_ORDER, 1
-
-    def __init__(self, columns: list[np.ndarray], profiles: list[Any], run: Run):
-        self.columns, self.profiles, self.run = columns, profiles, run
-        self.sizes = tuple(map(len, columns))
-        self.n, self.n_kernels = sum(self.sizes), len(profiles)
-
-    @cached_property
-    def lines(self) -> list[Line]:
-        """The kernels on the column of all samples."""
-        column = SortedColumn(np.concatenate(self.columns))
-        return [Line(column, profile) for profile in self.profiles]
-
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
-        """Return the sums of the rows."""
-        work = Work(_line_sums, self.lines, diagonal, weights)
-        return np.array([*run_all(range(self.n_kernels), work, self.run)])
-
-    def group_sums(self, bounds: np.ndarray) -> GroupSums:
-        """Return the sums over groups of rows."""
-        groups = np.searchsorted(bounds, self.lines[0].column.order, "right") - 1
-        work = Work(ordered_groups, self.lines, groups, len(bounds) - 1)
-        found = run_all(range(self.n_kernels), work, self.run)
-        groups, rows, squares = map(np.array, zip(*found, strict=True))
-        diagonal = np.array([np.full(self.n, line.diagonal) for line in self.lines])
-        return GroupSums(groups, rows, squares, diagonal)
-
-    def keep(self, sample: Any, *, scales: bool) -> tuple[Any, ...]:
-        """Return the sorted sample with its weights, and the states of kernels."""
-        column, weights = _in_order(self.columns[0], *self.weights)
-        work, room = Work(states_of, column, weights=weights), MOST_KEPT
-        states = list(run_all(self.profiles, work, self.run))
-        for k, found in enumerate(states):
-            room -= found.nbytes
-            states[k] = found if room >= 0 else None
-        return column, weights, states
-
-    def fold(self, how: Fold) -> Iterator[Folded]:
-        """Yield what a fold makes of the row sums of two samples."""
-        [x, y], (of_x, of_y) = self.columns, self.weights or (None, None)
-        states = [None] * self.n_kernels
-        if self.kept is not None:
-            x, of_x, states = self.kept
-        else:
-            x, of_x = _in_order(x, of_x)
-        y, of_y = _in_order(y, of_y)
-        held_out = None if self.held_out is None else _places(x, y)
-        assert held_out is None or (of_x is None and of_y is None)
-        samples = (x, of_x), (y, of_y), Runs.of_both(x, y), held_out
-        ranks = None
-        if how.keep_order:
-            ranks = [np.argsort(np.argsort(column)) for column in self.columns]
-        work = Work(_fold_line, samples, how, ranks)
-        tasks = zip(self.profiles, states, strict=True)
-        for k, found in enumerate(run_all(tasks, work, self.run)):
-            yield [k], IN_ORDER, found
-
-
-def _line_sums(lines: list[Line], diagonal: bool, weights: Any, k: int) -> np.ndarray:
-    """Return the sums of the rows of one kernel, with or without the diagonal."""
-    sums = lines[k].sums(weights)
-    if diagonal:
-        return sums
-    return sums - lines[k].diagonal * (1.0 if weights is None else weights)
-
-
-def _in_order(column: np.ndarray, weights: np.ndarray | None = None) -> tuple[Any, ...]:
-    """Return a column in sorted order, and its weights."""
-    order = np.argsort(column)
-    return column[order], None if weights is None else weights[order]
-
-
-def _fold_line(
-    samples: tuple[Any, ...], how: Fold, ranks: Any, task: tuple[Any, Any]
-) -> list[Any]:
-    """Return the results from the row sums of one kernel on two sorted samples."""
-    (x, w_x), (y, w_y), (runs_x, runs_y), held_out = samples
-    profile, x_states = task
-    x_states = x_states or states_of(x, profile, w_x)
-    y_states = states_of(y, profile, w_y)
-    within_x, within_y = x_states.within, y_states.within
-    if how.diagonal:
-        within_x = within_x + diagonal_of(x, profile) * (1.0 if w_x is None else w_x)
-        within_y = within_y + diagonal_of(y, profile) * (1.0 if w_y is None else w_y)
-    cross_x = sums_across(x, runs_x, y, profile, y_states, w_y)
-    cross_y = sums_across(y, runs_y, x, profile, x_states, w_x)
-    if ranks is not None:
-        of_x, of_y = ranks
-        within_y, cross_y = within_y[of_y], cross_y[of_y]
-        w_y = None if w_y is None else w_y[of_y]
-        if held_out is None:
-            within_x, cross_x = within_x[of_x], cross_x[of_x]
-            w_x = None if w_x is None else w_x[of_x]
-        else:
-            held_out = held_out[of_y]
-    left = len(x) - (0 if held_out is None else len(y))
-    measures = [Measure.of(left, w_x), Measure.of(len(y), w_y)]
-    sums = [part[np.newaxis] for part in (within_x, within_y, cross_x, cross_y)]
-    return [*map(how.step, rows_of_both(sums, measures, held_out))]
-
-
-def _places(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return different places of the sorted values y, some of x, among x."""
-    first = np.searchsorted(x, y)
-    starts = np.flatnonzero(np.diff(first, prepend=-1))
-    counts = np.diff(np.append(starts, len(y)))
-    return first + np.arange(len(y)) - np.repeat(starts, counts)
 
 
 def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
@@ -644,11 +474,7 @@ class SteinGram(Gram):
     """
 
     def __init__(
-        self,
-        kernels: list[KernelLike],
-        samples: Sequence[np.ndarray],
-        gradients: Sequence[np.ndarray],
-        run: Run = QUIET,
+        self, kernels: list[KernelLike], samples: Any, gradients: Any, run: Run = QUIET
     ):
         self.kernels, self.run = kernels, run
         self.rows = Rows(*samples).check_range()
@@ -659,10 +485,14 @@ class SteinGram(Gram):
         self.sizes = tuple(map(len, samples))
         self.n, self.n_kernels = sum(self.sizes), len(kernels)
         self.n_features = 2 * self.rows.n_features
+        info = np.finfo(self.dtype)
+        # Fourth powers of bandwidths must not overflow or underflow. Python floats,
+        # because a float64 bandwidth may overflow in float32.
+        least, most = float(info.tiny) ** 0.25, float(info.max) ** 0.25
         self.known = {
-            k: (kind, kernel.bandwidth)
+            k: (COMPILED_STEIN[type(kernel)], kernel.bandwidth)
             for k, kernel in enumerate(kernels)
-            if (kind := stein_kind(kernel, self.dtype)) is not None
+            if type(kernel) in COMPILED_STEIN and least < kernel.bandwidth < most
         }
         # Gaussian kernels: the exponential of one may be the square of another.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}

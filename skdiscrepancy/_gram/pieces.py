@@ -9,7 +9,7 @@ pieces, so that a result does not depend on the number of workers.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial, reduce
 from itertools import groupby, repeat
@@ -86,10 +86,31 @@ def add(first: Any, second: Any) -> Any:
 
 
 class PieceTask(Task):
-    """A function of some arguments and of the rows of a piece, and how to merge it."""
+    """The sums of a function over the pieces of some rows.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows.
+    function : callable
+        Takes `args` and the rows of a piece, and returns sums over these rows.
+    *args : tuple
+        What all pieces need.
+    merge : callable, default=add
+        Takes the sums over two neighbouring pieces of a sample, and returns the sums
+        over both.
+    is_large : bool, default=False
+        Whether sums take so much memory that they are merged one after the other on
+        dask.
+    """
 
     def __init__(
-        self, blocks: Blocks, function: Any, args: Any, merge: Any, is_large: bool
+        self,
+        blocks: Blocks,
+        function: Callable[..., Any],
+        *args: Any,
+        merge: Callable[[Any, Any], Any] = add,
+        is_large: bool = False,
     ):
         self.blocks, self.function, self.args = blocks, function, args
         self.merge, self.is_large = merge, is_large
@@ -102,6 +123,26 @@ class PieceTask(Task):
         given = PieceRows(piece, self.blocks.read(piece), index, sent)
         # Rows that came with the piece are not sent back.
         return piece._replace(block=None), self.function(*self.args, given)
+
+    def each(
+        self, extras: Iterable[Any] = repeat(None), samples: Any = None
+    ) -> Generator[Any]:
+        """Yield the sample and the sums of each piece, in order.
+
+        `extras` is what is sent with each piece. Only pieces of `samples` are read.
+        Neighbouring pieces of one sample may come as one.
+        """
+        pieces: Iterable[Piece] = self.blocks.pieces()
+        if samples is not None:
+            pieces = (piece for piece in pieces if piece.sample in samples)
+        tasks = zip(pieces, extras, strict=False)
+        with closing(self.blocks.run_pieces(self, tasks)) as results:
+            for piece, sums in results:
+                yield piece.sample, sums
+
+    def sum(self) -> Any:
+        """Return the sums over all pieces, merged in their order."""
+        return reduce(self.merge, (sums for _, sums in self.each()))
 
 
 class Blocks(ABC):
@@ -130,62 +171,14 @@ class Blocks(ABC):
         """Yield the pieces in the order of the samples and of their rows."""
 
     @abstractmethod
-    def read(self, piece: Piece) -> Any:
-        """Return the rows of a piece: an array, a sparse matrix, or several of them."""
-
-    @abstractmethod
     def take(self, index: Any) -> Any:
         """Return some rows, in any order."""
 
-    def task(
-        self,
-        function: Callable[..., Any],
-        *args: Any,
-        merge: Callable[[Any, Any], Any] = add,
-        is_large: bool = False,
-    ) -> PieceTask:
-        """Return the sums of a function over the pieces.
+    def read(self, piece: Piece) -> Any:
+        """Return the rows of a piece: an array, a sparse matrix, or several of them."""
+        return self.take(piece.rows)
 
-        Parameters
-        ----------
-        function : callable
-            Takes `args` and the rows of a piece, and returns sums over these rows.
-        *args : tuple
-            What all pieces need.
-        merge : callable, default=add
-            Takes the sums over two neighbouring pieces of a sample, and returns the
-            sums over both.
-        is_large : bool, default=False
-            Whether sums take so much memory that they are merged one after the other on
-            dask.
-        """
-        return PieceTask(self, function, args, merge, is_large)
-
-    def each(
-        self,
-        work: PieceTask,
-        extras: Iterable[Any] = repeat(None),
-        samples: Collection[int] | None = None,
-    ) -> Generator[tuple[int, Any], None, None]:
-        """Yield the sample and the sums of each piece, in order.
-
-        `extras` is what is sent with each piece. Only pieces of `samples` are read.
-        Neighbouring pieces of one sample may come as one.
-        """
-        pieces: Iterable[Piece] = self.pieces()
-        if samples is not None:
-            pieces = (piece for piece in pieces if piece.sample in samples)
-        with closing(self._run(work, zip(pieces, extras, strict=False))) as results:
-            for piece, sums in results:
-                yield piece.sample, sums
-
-    def sum(self, work: PieceTask) -> Any:
-        """Return the sums over all pieces, merged in their order."""
-        return reduce(work.merge, (sums for _, sums in self.each(work)))
-
-    def _run(
-        self, work: PieceTask, tasks: Iterable[tuple[Piece, Any]]
-    ) -> Generator[tuple[Piece, Any], None, None]:
+    def run_pieces(self, work: PieceTask, tasks: Iterable[Any]) -> Generator[Any]:
         """Yield pieces with their sums."""
         yield from run_all(tasks, work, self.run)
 
@@ -231,10 +224,6 @@ class ArrayBlocks(Blocks):
             for begin in range(start, start + size, step):
                 yield Piece(i, slice(begin, min(begin + step, start + size)))
             start += size
-
-    def read(self, piece: Piece) -> Any:
-        """Return the rows of a piece."""
-        return self.take(piece.rows)
 
     def take(self, index: Any) -> Any:
         """Return some rows."""
@@ -290,12 +279,10 @@ class LazyBlocks(Blocks):
         """Return some rows, in one pass over all."""
         every = LazyBlocks(*self.samples, run=self.run)
         chosen, places = np.unique(index, return_inverse=True)
-        rows = every.sum(every.task(_chosen, chosen, merge=_joined))[places]
+        rows = PieceTask(every, _chosen, chosen, merge=_joined).sum()[places]
         return rows if self.view is None else self.view(rows)
 
-    def _run(
-        self, work: PieceTask, tasks: Iterable[tuple[Piece, Any]]
-    ) -> Generator[tuple[Piece, Any], None, None]:
+    def run_pieces(self, work: PieceTask, tasks: Iterable[Any]) -> Generator[Any]:
         """Yield pieces with their sums.
 
         All partitions of a dask collection are summed where they are, and come as one
@@ -318,14 +305,8 @@ class LazyBlocks(Blocks):
                 else:
                     here = list(own)
                     advance = line.advance if self.run.verbose else None
-                    total = sample.reduce(
-                        partial(_on_piece, work),
-                        work.merge,
-                        here,
-                        advance,
-                        work.is_large,
-                    )
-                    yield here[0][0], total
+                    how = work.merge, here, advance, work.is_large
+                    yield here[0][0], sample.reduce(partial(_on_piece, work), *how)
 
 
 def _chosen(index: np.ndarray, given: PieceRows) -> np.ndarray:

@@ -19,16 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._gram.features import FeatureGram
-from skdiscrepancy._gram.kernel_gram import MixedGram, SortedGram
+from skdiscrepancy._gram.kernel_gram import LabelReading, MixedGram
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
     Classes,
     FactorGram,
     Features,
-    Leaf,
+    SortedGram,
 )
-from skdiscrepancy._gram.tiles import Gram, PairWeights, Tile, WeightedGram
+from skdiscrepancy._gram.tiles import Gram, PairTotals, PairWeights, WeightedGram
+from skdiscrepancy._loops.jit import Weights
 from skdiscrepancy.designs import square
 
 # Products of polynomials need a range of values of at least this many bandwidths,
@@ -189,19 +190,18 @@ def _form(gram: Gram, form: str) -> list[Any]:
     column ("products"), or for products with labels, which scan the classes ("rows").
     """
     if isinstance(gram, FeatureGram) and gram.n_kernels == 1:
-        return [Features(None, gram, centred=True)] if form == "features" else []
+        return [Features(None, gram)] if form == "features" else []
     if not isinstance(gram, MixedGram):
         return []
     if form == "labels":
-        labels = gram.labels
-        return [
-            Classes(labels, kernel) for kernel in gram.kernels if labels is not None
-        ]
-    if form == "features":
-        rows, known = gram.function_rows, gram.kernels_with_features()
-        if rows is None or len(known) < gram.n_kernels:
+        if set(gram.groups) != {LabelReading}:
             return []
-        return [Features(kernel, rows, centred=True) for kernel in gram.kernels]
+        labels = gram.readings[LabelReading].rows
+        return [Classes(labels, kernel) for kernel in gram.kernels]
+    if form == "features":
+        if len(gram.kernels_with_features()) < gram.n_kernels:
+            return []
+        return [Features(kernel, gram.function_rows) for kernel in gram.kernels]
     [(_, ordered), *others] = gram.parts(form)
     if others or not isinstance(ordered, SortedGram):
         return []
@@ -213,7 +213,7 @@ def _form(gram: Gram, form: str) -> list[Any]:
     return lines
 
 
-def _leaves_of(x: Form, y: Form, n: int) -> tuple[list[Leaf], list[Leaf]] | None:
+def _leaves_of(x: Form, y: Form, n: int) -> tuple[list[Any], list[Any]] | None:
     """Return both factors of products that are summed without pairs, None for tiles.
 
     This is the table of products: labels with anything that is not summed over tiles,
@@ -231,7 +231,7 @@ def _leaves_of(x: Form, y: Form, n: int) -> tuple[list[Leaf], list[Leaf]] | None
     return (first, second) if first and second else None
 
 
-def _products(x: Leaf, y: Leaf, weights: np.ndarray | None = None) -> np.ndarray:
+def _products(x: Any, y: Any, weights: Weights = None) -> np.ndarray:
     """Return the row sums of the product of two leaves, with weights of the rows."""
     for labels, other in ((x, y), (y, x)):
         if isinstance(labels, Classes):
@@ -273,7 +273,7 @@ class Centred(NamedTuple):
         The diagonal of the centred matrix.
     """
 
-    leaf: Leaf
+    leaf: Any
     size: float
     shift: float
     offsets: np.ndarray
@@ -310,7 +310,7 @@ def _mass(vector: np.ndarray | None, n: int) -> float:
     return n if vector is None else vector.sum()
 
 
-def _centre(centring: Centring, leaves: list[Leaf], i: int) -> Centred:
+def _centre(centring: Centring, leaves: list[Any], i: int) -> Centred:
     """Centre leaf i."""
     given, w, n = leaves[i], centring.weights.rows, leaves[i].n_rows
     mass, sums = _mass(w, n), given.sums(w)
@@ -390,29 +390,6 @@ def _total(
     return (total if K.leaf.wide == L.leaf.wide else -total), rounding
 
 
-class PairTotals(Gram):
-    """Totals of products of Grams with one kernel, for some pairs."""
-
-    tile = 128
-
-    def __init__(self, grams: Sequence[Gram], pairs: np.ndarray, run: Run):
-        self.grams, self.run, self.places = grams, run, tuple(pairs.T)
-        self.n, self.n_kernels = grams[0].n, len(pairs)
-        self.n_features = sum(gram.n_features for gram in grams)
-        self.dtype = np.result_type(*(gram.dtype for gram in grams))
-
-    def tile_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the totals of a tile, as sums of its first row and first column."""
-        stack = np.empty((len(self.grams), *tile.shape), self.dtype)
-        for values, gram in zip(stack, self.grams, strict=True):
-            values[...] = gram.stack(tile.rows, tile.cols)[0]
-            if tile.drop_diagonal:
-                np.fill_diagonal(values, 0)
-        flat = stack.reshape(len(stack), -1)
-        column = (flat @ flat.T)[self.places].astype(np.float64)[:, np.newaxis]
-        return column, column if tile.want_cols else None
-
-
 def _totals_over_tiles(
     grams: list[Gram], pairs: list[Pair], centring: Centring, run: Run
 ) -> np.ndarray:
@@ -427,8 +404,8 @@ def _totals_over_tiles(
         centred.append(grams[i].centred(centring.offsets(sums)))
         largest = np.abs(sums).max() / region.row_length
         sizes.append(max(largest, grams[i].magnitudes().max()))
-    both = PairTotals(centred, places, run)
-    [(totals, _)] = both.walk([region])
+    both = PairTotals(centred, centred, places.T, run)
+    totals = both.totals(diagonal=centring.diagonal)
     # Entries that are rounding errors of zero have squares that are far smaller.
     errors = ROUNDING * float(np.finfo(both.dtype).eps) * both.n * np.array(sizes)
-    return np.column_stack([totals.sum(axis=1), errors[places].prod(axis=1)])
+    return np.column_stack([totals, errors[places].prod(axis=1)])

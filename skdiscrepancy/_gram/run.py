@@ -52,9 +52,6 @@ class Progress(AbstractContextManager["Progress"]):
     def advance(self, work: float | None = None) -> None:
         """Count work that is done; None is the work of one step."""
 
-    def close(self, *, finished: bool) -> None:
-        """End the loop; if it was not finished, the line says so."""
-
 
 SILENT = Progress()
 
@@ -63,10 +60,8 @@ class Loop(Progress):
     """A loop that is counted, and that refines the line of the loop around it."""
 
     def __init__(self, total: float, line: Line | None = None):
-        self.total = total
-        self.done = 0.0
-        self.closed = False
-        self.line = line
+        self.total, self.done = total, 0.0
+        self.closed, self.line = False, line
         if line is not None:
             self.outer = line.inner[-1] if line.inner else line
             line.inner.append(self)
@@ -100,15 +95,12 @@ class Line(Loop):
 
     def __init__(self, what: str, total: float, delay: float):
         super().__init__(total)
-        self.what = what
-        self.thread = get_ident()
+        self.what, self.thread = what, get_ident()
         self.inner: list[Loop] = []
-        self.stream = sys.stderr
-        self.live = _is_live(self.stream)
+        self.stream, self.live = sys.stderr, _is_live(sys.stderr)
         self.start = monotonic()
         self.next_update = self.start + delay
-        self.next_fraction = 0.0 if self.live else LOG_STEP
-        self.fraction = 0.0
+        self.fraction, self.next_fraction = 0.0, 0.0 if self.live else LOG_STEP
         self.shown, self.bar, self.width = False, cast(Any, None), 0
 
     def __enter__(self) -> Line:
@@ -123,7 +115,14 @@ class Line(Loop):
         if now < self.next_update:
             return
         if not self.shown:
-            self._open()
+            self.shown = True
+            with suppress(ImportError):
+                if self.live:
+                    from tqdm.auto import tqdm
+
+                    form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+                    options = {"desc": self.what, "bar_format": form}
+                    self.bar = tqdm(total=1.0, file=self.stream, **options)
         if self.live or self.next_fraction <= self.fraction < 1:
             elapsed, fraction = now - self.start, self.fraction
             left = clock(elapsed * (1 - fraction) / fraction) if fraction else "?"
@@ -142,17 +141,6 @@ class Line(Loop):
                 self.fraction = 1.0
             how = "in" if self.fraction >= 1 else "stopped after"
             self._draw(f"{how} {clock(monotonic() - self.start)}", last=True)
-
-    def _open(self) -> None:
-        self.shown = True
-        with suppress(ImportError):
-            if self.live:
-                from tqdm.auto import tqdm
-
-                form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-                self.bar = tqdm(
-                    total=1.0, desc=self.what, file=self.stream, bar_format=form
-                )
 
     def _draw(self, times: str, *, last: bool = False) -> None:
         """Draw the bar or the line anew."""
@@ -202,8 +190,14 @@ def progress(what: str, total: float, verbose: int, *, delay: float = 0.0) -> Pr
     work of the steps adds up to `total`: call `advance` after each step. `delay` is for
     loops that are usually short, and not shown until so many seconds have passed.
     """
-    if not verbose or not total > 0 or sys.stderr is None or counted_elsewhere():
+    if not verbose or not total > 0 or sys.stderr is None:
         return SILENT
+    job = getattr(Job.current, "job", None)
+    while job is not None:
+        # The process of the caller counts this task.
+        if job.elsewhere:
+            return SILENT
+        job = job.outer
     line = _lines.get(os.getpid())
     if line is None or line.closed:
         _lines[os.getpid()] = line = Line(what, total, delay)
@@ -213,7 +207,7 @@ def progress(what: str, total: float, verbose: int, *, delay: float = 0.0) -> Pr
 
 def steps(
     items: Iterable[Any], what: str, total: float, verbose: int, size: Any = None
-) -> Generator[Any, None, None]:
+) -> Generator[Any]:
     """Yield what a loop goes through, and show how far it is, by the `size` of items.
 
     None counts items.
@@ -289,7 +283,7 @@ def run_all(
     total: float | None = None,
     size: Callable[[Any], float] | None = None,
     **options: Any,
-) -> Generator[Any, None, None]:
+) -> Generator[Any]:
     """Return the results of tasks in order, and end the rest if the caller stops.
 
     The progress is counted here, in the caller's thread, wherever the tasks run: by the
@@ -308,7 +302,7 @@ def run_all(
 
 def run_tasks(
     tasks: Iterable[Any], work: Callable[[Any], Any], n_jobs: int | None, **options: Any
-) -> Generator[Any, None, None]:
+) -> Generator[Any]:
     """Run tasks in threads, or on the backend of `joblib.parallel_config`, in order."""
     first = list(islice(tasks := iter(tasks), 2))
     tasks = chain(first, tasks)
@@ -349,9 +343,7 @@ def run_tasks(
         job.over = True
 
 
-def _results(
-    calls: Iterator[Any], parallel: Any, size: int | None
-) -> Generator[Any, None, None]:
+def _results(calls: Iterator[Any], parallel: Any, size: int | None) -> Generator[Any]:
     """Yield the results of calls by joblib."""
     waves: Iterable[Any] = [calls]
     if size is not None:
@@ -371,9 +363,7 @@ def _results(
                 raise
 
 
-def _in_background(
-    results: Generator[Any, None, None], job: Job
-) -> Generator[Any, None, None]:
+def _in_background(results: Generator[Any], job: Job) -> Generator[Any]:
     """Yield results that a thread of their own waits for.
 
     An interrupt reaches the main thread only, at any line. If that line is in joblib or
@@ -445,14 +435,6 @@ class Job:
     def stopped(self) -> bool:
         """Whether the caller has stopped, or the caller of a job around this one."""
         return self.over or (self.outer is not None and self.outer.stopped)
-
-
-def counted_elsewhere() -> bool:
-    """Tell whether this is the work of a task that another process counts."""
-    job = getattr(Job.current, "job", None)
-    while job is not None and not job.elsewhere:
-        job = job.outer
-    return job is not None
 
 
 def end_if_stopped() -> None:

@@ -20,15 +20,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._data.distances import Codes, Index
-from skdiscrepancy._gram.run import held_bytes
-from skdiscrepancy._gram.tiles import Gram, place
-from skdiscrepancy._loops.jit import compiled
+from skdiscrepancy._gram.row_sums import Fold, Folded, Measure, rows_of_both
+from skdiscrepancy._gram.run import Run, Work, held_bytes, run_all
+from skdiscrepancy._gram.tiles import Gram, GroupSums, Values, place
+from skdiscrepancy._loops.jit import Weights, compiled
 from skdiscrepancy._loops.sorted_loops import (
+    AnyProfile,
     DistanceProfile,
     Profile,
     Runs,
     complement_sums,
-    distance_states,
+    distance_sums,
     group_sums_below,
     of_moments,
     product_sums,
@@ -40,6 +42,8 @@ from skdiscrepancy.kernels._base import IndicatorKernel, RowKernel
 
 # Rows whose features are computed at a time.
 BLOCK_ROWS = 2048
+# Type of sums in sorted order and from features, for columns of any type.
+IN_ORDER = np.dtype(np.float64)
 
 
 class FactorGram(Gram):
@@ -61,17 +65,13 @@ class FactorGram(Gram):
         self.n_features, self.n = features.shape
         self.dtype = features.dtype
 
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the one tile."""
         values = place(out, 0)
         np.matmul(self.features[:, rows].T, self.features[:, cols], out=values)
         yield 0, values
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the row sums of the Gram matrix, of shape (1, n_samples)."""
         F = self.features
         total = F.sum(axis=1, dtype=np.float64) if weights is None else F @ weights
@@ -84,6 +84,10 @@ class FactorGram(Gram):
 
 class Leaf:
     """One kernel on rows, whose sums and products need no pairs of rows.
+
+    Leaves have `sums`, the row sums, `class_sums`, the row sums over the rows of the
+    same class, and `products`, the row sums of the product with a leaf of their form.
+    All of them may have weights of the rows.
 
     Attributes
     ----------
@@ -101,87 +105,50 @@ class Leaf:
     # Size of the matrix below which its entries are rounding errors.
     least_size: Any = 0.0
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return held_bytes(vars(self))
-
     def widened(self, mean: float) -> Leaf:
         """Return one minus the kernel if its mean is so large that digits are lost."""
         return self
-
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums, with or without weights of the rows."""
-        raise NotImplementedError
-
-    def class_sums(
-        self, codes: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the row sums over the rows of the same class."""
-        raise NotImplementedError
-
-    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of the product with another leaf of this form."""
-        raise NotImplementedError
 
 
 class Features(Leaf):
     """A kernel with explicit features, on rows that are read block by block.
 
-    Sums over rows need no pairs. All sums are made in float64. If `centred`, the
-    features have mean zero. HSIC does not change by this, and keeps its digits. Without
-    a kernel, `rows` is a Gram that has the features itself.
+    Sums over rows need no pairs. All sums are made in float64. The features have mean
+    zero. HSIC does not change by this, and keeps its digits. Without a kernel, `rows`
+    is a Gram that has the features itself.
     """
 
-    def __init__(self, kernel: RowKernel | None, rows: Any, *, centred: bool = False):
-        self.kernel = kernel
-        self.rows = rows
+    def __init__(self, kernel: RowKernel | None, rows: Any):
+        self.kernel, self.rows, self.mean = kernel, rows, np.zeros(1)
         self.n_rows = rows.n if kernel is None else len(rows)
-        self.mean: np.ndarray | None = None
-        [(_, first)] = self.blocks(0, 1)
-        self.n_components = first.shape[1]
-        if centred:
-            self.mean = self.total() / self.n_rows
+        self.n_components = self.at(slice(0, 1)).shape[1]
+        self.mean = self.total() / self.n_rows
 
-    def blocks(
-        self, start: int = 0, stop: int | None = None
-    ) -> Iterator[tuple[slice, np.ndarray]]:
+    def at(self, block: slice) -> np.ndarray:
+        """Return the features of some rows."""
+        if self.kernel is None:
+            [F] = self.rows.features(block)
+        else:
+            F = self.kernel.features(self.rows.take(block))
+        return F - self.mean
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield the features of blocks of rows."""
-        stop = self.n_rows if stop is None else stop
-        for begin in range(start, stop, BLOCK_ROWS):
-            block = slice(begin, min(begin + BLOCK_ROWS, stop))
-            if self.kernel is None:
-                [F] = self.rows.features(block)
-            else:
-                F = self.kernel.features(self.rows.take(block))
-                assert F is not None
-                F = F.astype(np.float64, copy=False)
-            yield block, F if self.mean is None else F - self.mean
+        for start in range(0, self.n_rows, BLOCK_ROWS):
+            block = slice(start, min(start + BLOCK_ROWS, self.n_rows))
+            yield block, self.at(block)
 
-    def total(
-        self, start: int = 0, stop: int | None = None, weights: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the sum of the features of some rows."""
+    def total(self, weights: Weights = None) -> np.ndarray:
+        """Return the sum of the features."""
         total = np.zeros(self.n_components)
-        for block, F in self.blocks(start, stop):
+        for block, F in self.blocks():
             total += F.sum(axis=0) if weights is None else weights[block] @ F
         return total
-
-    def inner(
-        self, vector: np.ndarray, start: int = 0, stop: int | None = None
-    ) -> np.ndarray:
-        """Return the inner products of the features of some rows with a vector."""
-        return np.concatenate([F @ vector for _, F in self.blocks(start, stop)])
-
-    def squares(self, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Return the diagonal of the Gram matrix of some rows."""
-        blocks = self.blocks(start, stop)
-        return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in blocks])
 
     @cached_property
     def diagonal(self) -> np.ndarray:
         """Value of the kernel for each row with itself."""
-        return self.squares()
+        return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in self.blocks()])
 
     @property
     def least_size(self) -> float:
@@ -190,14 +157,14 @@ class Features(Leaf):
         Features of a constant column are zero up to the rounding of their mean.
         """
         longest = float(np.sqrt(self.diagonal.max()))
-        mean = 0.0 if self.mean is None else float(np.linalg.norm(self.mean))
-        return longest * (longest + mean)
+        return longest * (longest + float(np.linalg.norm(self.mean)))
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def sums(self, weights: Weights = None) -> np.ndarray:
         """Return the row sums."""
-        return self.inner(self.total(weights=weights))
+        total = self.total(weights)
+        return np.concatenate([F @ total for _, F in self.blocks()])
 
-    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+    def products(self, other: Any, weights: Weights = None) -> np.ndarray:
         """Return the row sums of the product with other features."""
         covariance = self.covariance(other, weights)
         both = zip(self.blocks(), other.blocks(), strict=True)
@@ -205,21 +172,17 @@ class Features(Leaf):
             [np.einsum("ij,ij->i", F @ covariance, G) for (_, F), (_, G) in both]
         )
 
-    def covariance(
-        self, other: Features, weights: np.ndarray | None = None
-    ) -> np.ndarray:
+    def covariance(self, other: Features, weights: Weights = None) -> np.ndarray:
         """Return the sums of the products of features."""
         covariance = np.zeros((self.n_components, other.n_components))
         for block, F in self.blocks():
             # Of one array with itself, BLAS computes one triangle only.
-            G = F if other is self else next(other.blocks(block.start, block.stop))[1]
+            G = F if other is self else other.at(block)
             of_rows = F if weights is None else F * weights[block, np.newaxis]
             covariance += of_rows.T @ G
         return covariance
 
-    def class_sums(
-        self, codes: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
+    def class_sums(self, codes: np.ndarray, weights: Weights = None) -> np.ndarray:
         """Return the row sums over the rows of the same class."""
         totals = np.zeros((int(codes.max()) + 1, self.n_components))
         for block, F in self.blocks():
@@ -238,11 +201,12 @@ WIDE = 0.5
 
 
 class SortedColumn:
-    """One column in increasing order, which several kernels share."""
+    """One column in increasing order, which several kernels share, with its weights."""
 
-    def __init__(self, column: np.ndarray):
+    def __init__(self, column: np.ndarray, weights: Weights = None):
         self.order = np.argsort(column)
         self.values = column[self.order]
+        self.weights = None if weights is None else weights[self.order]
         self.steps = steps_of(self.values)
         with np.errstate(over="ignore"):
             self.span = float(self.values[-1] - self.values[0])
@@ -258,15 +222,9 @@ class Line(Leaf):
     """A kernel on one column, in increasing order."""
 
     def __init__(
-        self,
-        column: SortedColumn,
-        profile: Profile | DistanceProfile,
-        *,
-        wide: bool = False,
+        self, column: SortedColumn, profile: AnyProfile, *, wide: bool = False
     ):
-        self.column = column
-        self.profile = profile
-        self.wide = wide
+        self.column, self.profile, self.wide = column, profile, wide
         self.n_rows = len(column.order)
 
     @property
@@ -274,7 +232,7 @@ class Line(Leaf):
         """Value of the kernel for each row with itself."""
         if self.wide:
             return 0.0
-        own = diagonal_of(self.column.values, self.profile)
+        own = diagonal_of(self.column, self.profile)
         return own if isinstance(own, float) else self.column.in_rows(own)
 
     def widened(self, mean: float) -> Line:
@@ -284,7 +242,7 @@ class Line(Leaf):
         wide = distance or (profile.degree == 0 and mean > WIDE)
         return Line(self.column, profile, wide=True) if wide else self
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def sums(self, weights: Weights = None) -> np.ndarray:
         """Return the row sums, in the order of the rows."""
         column, profile = self.column, self.profile
         if isinstance(profile, Profile):
@@ -295,7 +253,7 @@ class Line(Leaf):
                 sums = scan_sums(column.steps, profile, rows)
             return column.in_rows(sums[0])
         w = np.ones(self.n_rows) if weights is None else weights
-        sums = column.in_rows(np.add(*distance_states(column.steps, w[column.order])))
+        sums = column.in_rows(distance_sums(column.steps, w[column.order]))
         if self.wide:
             return sums
         lengths = column.in_rows(np.abs(column.values - profile.origin))
@@ -309,7 +267,7 @@ class Line(Leaf):
         rate = NEARLY_ZERO / self.column.span if self.column.span > 0 else 1.0
         return rate, 1 / rate
 
-    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+    def products(self, other: Any, weights: Weights = None) -> np.ndarray:
         """Return the row sums of the product with another line.
 
         Both kernels are exponentials, or one minus an exponential where `wide`.
@@ -329,9 +287,7 @@ class Line(Leaf):
         )
         return column.in_rows(sums) * (x_factor * y_factor)
 
-    def class_sums(
-        self, codes: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
+    def class_sums(self, codes: np.ndarray, weights: Weights = None) -> np.ndarray:
         """Return the row sums over the rows of the same class."""
         within = np.argsort(codes[self.column.order], kind="stable")
         order, steps = self.column.order[within], steps_of(self.column.values[within])
@@ -357,13 +313,11 @@ class Classes(Leaf):
         # The value of the kernel within the class of each row.
         self.diagonal = 1 / labels.counts if kernel.balanced else np.ones(self.n_rows)
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def sums(self, weights: Weights = None) -> np.ndarray:
         """Return the row sums."""
         return self.diagonal * np.bincount(self.codes, weights)[self.codes]
 
-    def class_sums(
-        self, codes: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
+    def class_sums(self, codes: np.ndarray, weights: Weights = None) -> np.ndarray:
         """Return the row sums over the rows of the same class."""
         both = codes * (self.codes.max() + 1) + self.codes
         both = np.unique(both, return_inverse=True)[1]
@@ -415,29 +369,18 @@ class States(NamedTuple):
     within : ndarray of shape (n,)
         Row sums without the diagonal.
     below, above : ndarray of shape (n_states, n)
-        States of each value, from all values before and after it.
+        States of each value, from all values before and after it. The one state of a
+        distance is the sum of both, in `below`.
     """
 
     within: np.ndarray
     below: np.ndarray
-    above: np.ndarray
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.within.nbytes + self.below.nbytes + self.above.nbytes
+    above: Any
 
 
-def states_of(
-    values: np.ndarray,
-    profile: Profile | DistanceProfile,
-    weights: np.ndarray | None = None,
-) -> States:
-    """Return the sums of a kernel within a sorted sample, in O(n) time.
-
-    With `weights`, the term of each other value is times its weight.
-    """
-    steps = steps_of(values)
+def states_of(column: SortedColumn, profile: AnyProfile) -> States:
+    """Return the sums of a kernel within a sorted sample, in O(n) time."""
+    steps, weights = column.steps, column.weights
     if isinstance(profile, Profile):
         below, above = scan_states(steps, profile, weights)
         sums = below + above
@@ -445,76 +388,41 @@ def states_of(
         for share, moment in zip(of_moments(profile)[1:], sums[1:], strict=True):
             within += share * moment
         return States(within, below, above)
-    if weights is None:
-        weights = np.ones(len(values))
-    below, above = distance_states(steps, weights)
-    lengths = np.abs(values - profile.origin)
-    within = (weights.sum() - 2 * weights) * lengths
-    within += weights @ lengths - (below + above)
-    return States(within, below[np.newaxis], above[np.newaxis])
+    weights = np.ones(len(steps)) if weights is None else weights
+    lengths = np.abs(column.values - profile.origin)
+    sums, within = distance_sums(steps, weights), weights.sum() - 2 * weights
+    within *= lengths
+    within += weights @ lengths - sums
+    return States(within, sums, None)
 
 
-def diagonal_of(
-    values: np.ndarray, profile: Profile | DistanceProfile
-) -> float | np.ndarray:
-    """Return the value of a kernel for each row with itself."""
+def diagonal_of(column: SortedColumn, profile: AnyProfile) -> Any:
+    """Return the value of a kernel for each row with itself, times its weight."""
+    own = 1.0 if column.weights is None else column.weights
     if isinstance(profile, Profile):
-        return float(profile.polynomial[0])
-    return 2 * np.abs(values - profile.origin)
+        return own * float(profile.polynomial[0])
+    return own * 2 * np.abs(column.values - profile.origin)
 
 
 def sums_across(
-    points: np.ndarray,
-    runs: Runs,
-    values: np.ndarray,
-    profile: Profile | DistanceProfile,
-    states: States,
-    weights: np.ndarray | None = None,
+    points: Any, runs: Runs, column: SortedColumn, profile: AnyProfile, states: States
 ) -> np.ndarray:
     """Return the sums of a kernel over a sorted sample at other sorted points.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_points,)
-        Points.
-    runs : Runs
-        Where the points lie between the values.
-    values : ndarray of shape (n_values,)
-        The sorted sample.
-    profile : Profile or DistanceProfile
-        The kernel.
-    states : States
-        Result of `states_of` for the sample.
-    weights : ndarray of shape (n_values,) or None, default=None
-        Weights of the values. None means ones.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_points,)
-        Sums over the sample.
+    `runs` say where the points lie between the values, and `states` are the result of
+    `states_of` for the sample.
     """
+    values, weights = column.values, column.weights
     if isinstance(profile, Profile):
-        return run_sums(points, runs, profile, states.below, states.above, weights)
-    if weights is None:
-        weights = np.ones(len(values))
-    mass = weights.sum()
-    mass_below = np.concatenate(([0.0], np.cumsum(weights)))[runs.n_below]
-    lower, upper = runs.states(states.below, states.above, 0.0)[:, 0]
-    # Points outside of all values have no end on this side, and no value there.
-    ends = np.where(np.isfinite(runs.ends), runs.ends, 0.0)
-    sums = mass * np.abs(points - profile.origin)
+        return run_sums(points, runs, profile, states[1:], weights)
+    weights = np.ones(len(values)) if weights is None else weights
+    # A sum of distances is linear between two values, and outside of all values.
+    outside = np.abs(points - points.clip(values[0], values[-1]))
+    sums = np.abs(points - profile.origin) - outside
+    sums *= weights.sum()
     sums += weights @ np.abs(values - profile.origin)
-    sums -= runs.spread(lower) + runs.spread(mass_below) * (
-        points - runs.spread(ends[0])
-    )
-    sums -= runs.spread(upper) + runs.spread(mass - mass_below) * (
-        runs.spread(ends[1]) - points
-    )
+    sums -= np.interp(points, values, states.below)
     return sums
-
-
-# Type of sums in sorted order and from features, for columns of any type.
-IN_ORDER = np.dtype(np.float64)
 
 
 def min_rows(sums: str, degree: int = 0) -> int:
@@ -544,3 +452,113 @@ def min_rows(sums: str, degree: int = 0) -> int:
     if sums == "groups":
         return 1024 * max(1, 2 * degree)
     return 512 * max(1, degree)
+
+
+# Bytes of the states of sorted samples that are kept. Others are computed again.
+MOST_KEPT = 2**30
+
+
+class SortedGram(Gram):
+    """Kernels on one column, summed in sorted order.
+
+    Parameters
+    ----------
+    columns : list of ndarray
+        The values of each sample.
+    profiles : list of Profile or DistanceProfile
+        The kernels.
+    run : Run
+        Threads and progress of the sums.
+    """
+
+    dtype, n_features = IN_ORDER, 1
+
+    def __init__(self, columns: list[np.ndarray], profiles: list[Any], run: Run):
+        self.columns, self.profiles, self.run = columns, profiles, run
+        self.sizes = tuple(map(len, columns))
+        self.n, self.n_kernels = sum(self.sizes), len(profiles)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The kernels on the column of all samples."""
+        column = SortedColumn(np.concatenate(self.columns))
+        return [Line(column, profile) for profile in self.profiles]
+
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
+        """Return the sums of the rows."""
+        work = Work(_line_sums, self.lines, diagonal, weights)
+        return np.array([*run_all(range(self.n_kernels), work, self.run)])
+
+    def group_sums(self, bounds: np.ndarray) -> GroupSums:
+        """Return the sums over groups of rows."""
+        groups = np.searchsorted(bounds, self.lines[0].column.order, "right") - 1
+        work = Work(ordered_groups, self.lines, groups, len(bounds) - 1)
+        found = run_all(range(self.n_kernels), work, self.run)
+        groups, rows, squares = map(np.array, zip(*found, strict=True))
+        diagonal = np.array([np.full(self.n, line.diagonal) for line in self.lines])
+        return GroupSums(groups, rows, squares, diagonal)
+
+    def keep(self, sample: Any, *, scales: bool) -> tuple[Any, ...]:
+        """Return the sorted sample with its weights, and the states of kernels."""
+        column, room = SortedColumn(self.columns[0], *self.weights), MOST_KEPT
+        states = list(run_all(self.profiles, Work(states_of, column), self.run))
+        for k, found in enumerate(states):
+            room -= held_bytes(found)
+            states[k] = found if room >= 0 else None
+        return column, states
+
+    def fold(self, how: Fold) -> Iterator[Folded]:
+        """Yield what a fold makes of the row sums of two samples."""
+        both = zip(self.columns, self.weights or (None, None), strict=True)
+        if self.kept is None:
+            x, y = (SortedColumn(*own) for own in both)
+            states = [None] * self.n_kernels
+        else:
+            (x, states), y = self.kept, SortedColumn(*list(both)[1])
+        held_out = None if self.held_out is None else _places(x.values, y.values)
+        assert held_out is None or x.weights is y.weights is None
+        samples = x, y, Runs.of_both(x.values, y.values), held_out
+        work = Work(_fold_line, samples, how)
+        tasks = zip(self.profiles, states, strict=True)
+        for k, found in enumerate(run_all(tasks, work, self.run)):
+            yield [k], IN_ORDER, found
+
+
+def _line_sums(lines: list[Line], diagonal: bool, weights: Any, k: int) -> np.ndarray:
+    """Return the sums of the rows of one kernel, with or without the diagonal."""
+    sums = lines[k].sums(weights)
+    if diagonal:
+        return sums
+    return sums - lines[k].diagonal * (1.0 if weights is None else weights)
+
+
+def _fold_line(samples: tuple[Any, ...], how: Fold, task: tuple[Any, Any]) -> list[Any]:
+    """Return the results from the row sums of one kernel on two sorted samples."""
+    x, y, runs, held_out = samples
+    profile, states = task
+    both = [states or states_of(x, profile), states_of(y, profile)]
+    sizes, found = [len(x.values), len(y.values)], []
+    for i, (own, other) in enumerate(((x, y), (y, x))):
+        within = both[i].within
+        if how.diagonal:
+            within = within + diagonal_of(own, profile)
+        across = sums_across(own.values, runs[i], other, profile, both[1 - i])
+        parts = [within, across, own.weights]
+        if how.keep_order and (i == 1 or held_out is None):
+            parts = [None if part is None else own.in_rows(part) for part in parts]
+        found.append(parts)
+    if held_out is not None:
+        sizes[0] -= sizes[1]
+        held_out = y.in_rows(held_out) if how.keep_order else held_out
+    insides, crosses, weights = zip(*found, strict=True)
+    sums = [part[np.newaxis] for part in (*insides, *crosses)]
+    measures = [*map(Measure.of, sizes, weights)]
+    return [*map(how.step, rows_of_both(sums, measures, held_out))]
+
+
+def _places(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return different places of the sorted values y, some of x, among x."""
+    first = np.searchsorted(x, y)
+    starts = np.flatnonzero(np.diff(first, prepend=-1))
+    counts = np.diff(np.append(starts, len(y)))
+    return first + np.arange(len(y)) - np.repeat(starts, counts)

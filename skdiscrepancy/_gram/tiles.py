@@ -38,6 +38,7 @@ from skdiscrepancy._gram.run import (
     run_all,
     working_memory,
 )
+from skdiscrepancy._loops.jit import Weights
 from skdiscrepancy._loops.tile_loops import compiled_group_sums, compiled_sums, in_band
 from skdiscrepancy.designs import Design, Pairs, Region, square
 
@@ -104,7 +105,7 @@ class Tile(NamedTuple):
     want_cols : bool, default=True
         Whether the sums of columns are needed.
     band : tuple of two int or None, default=None
-        The pairs of :func:`in_band`, without weights. None is all pairs.
+        The pairs of :func:`in_band`. None is all pairs.
     """
 
     rows: Any
@@ -165,7 +166,7 @@ class Gram:
         `out` is a buffer of the shape of the tile, overwritten by each kernel, or a
         stack of one such buffer for each kernel. `cols is rows` on the diagonal.
         """
-        outs = places(out, self.n_kernels)
+        outs = [place(out, k) for k in range(self.n_kernels)]
         for members, _, evaluate in self.shared(rows, cols):
             yield from evaluate(members, outs)
 
@@ -218,9 +219,7 @@ class Gram:
         rows = np.unique(np.linspace(0, self.n - 1, SIZE_PAIRS).astype(np.int64))
         return rows, np.roll(rows, 1)
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the weighted row sums of all matrices, shape (n_kernels, n)."""
         region = square(0, self.n, diagonal=diagonal)
         [(sums, _)] = self.walk([region], weights)
@@ -294,11 +293,7 @@ class Gram:
         return self.sums(diagonal=diagonal).sum(axis=1)
 
     def walk(
-        self,
-        regions: list[Region],
-        weights: np.ndarray | None = None,
-        *,
-        moments: bool = False,
+        self, regions: list[Region], weights: Weights = None, *, moments: bool = False
     ) -> list[Any]:
         """Return the row sums and column sums of regions, or the moments of the rows.
 
@@ -308,9 +303,12 @@ class Gram:
         results: list[Any] = [None] * len(regions)
         if weights is not None:
             weights = weights.astype(self.dtype, copy=False)
-        tile = self._tile_side()
+        tile = self.tile
+        # Smaller if memory is short. Some temporary arrays of float32 are float64.
+        while tile > MIN_TILE and 8 * self._tile_numbers(tile) > working_memory():
+            tile = max(tile // 2, MIN_TILE)
         tasks = list(_tasks(regions, tile))
-        n_pairs = sum(map(_n_pairs, chain.from_iterable(tasks)))
+        n_pairs = sum(piece.n_pairs for piece in chain.from_iterable(tasks))
         # Incomplete designs have other regions, or more of them.
         complete = len(regions) <= 3 and any(region.symmetric for region in regions)
         self._warn_if_long(n_pairs, complete=complete)
@@ -319,7 +317,7 @@ class Gram:
             Work(_sum_pieces, self, weights, tile, moments),
             self.run,
             total=n_pairs,
-            size=lambda answers: sum(_n_pairs(piece) for piece, _ in answers),
+            size=lambda answers: sum(piece.n_pairs for piece, _ in answers),
             # All tasks are handed over at once: no worker waits for the next one.
             pre_dispatch="all",
         )
@@ -335,16 +333,12 @@ class Gram:
                     if not piece.region.symmetric:
                         cols = np.zeros((K, right - left))
                     results[number] = rows, cols
-                for total, part, first in zip(
-                    results[number], sums, piece.starts, strict=True
-                ):
-                    _add(total, part, first)
+                _add(results[number][0], sums[0], piece.rows.start - top)
+                _add(results[number][1], sums[1], piece.cols.start - left)
         if not moments:
             return results
-        both = zip(results, regions, strict=True)
-        return [
-            Moments.of_row_sums(sums[0], region.row_length) for sums, region in both
-        ]
+        lengths = (region.row_length for region in regions)
+        return [*map(Moments.of_row_sums, (rows for rows, _ in results), lengths)]
 
     def moments(self, design: Design, random_state: RandomStateLike = None) -> Moments:
         """Return the moments of the row means over a design on the rows."""
@@ -414,18 +408,12 @@ class Gram:
 
     def tile_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the sums of rows and, if wanted, of columns of a tile."""
-        if tile.want_cols and not tile.drop_diagonal:
-            return self.both_sums(tile)
-        row_sums = np.empty((self.n_kernels, tile.shape[0]))
-        out = np.empty(tile.shape, dtype=self.dtype)
-        for k, values in self.block(tile.rows, tile.cols, out):
-            if tile.drop_diagonal:
-                np.fill_diagonal(values, 0)
-            if tile.weights is None:
-                row_sums[k] = values.sum(axis=1)
-            else:
-                row_sums[k] = values @ tile.weights[1]
-        return row_sums, None
+        if tile.drop_diagonal:
+            # Half of the pairs: the columns below the diagonal are rows above it.
+            below = tile._replace(band=(0, tile.shape[0]))
+            return np.add(*self.both_sums(below)), None
+        row_sums, col_sums = self.both_sums(tile)
+        return row_sums, col_sums if tile.want_cols else None
 
     def both_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of rows and of columns, by compiled loops where possible."""
@@ -467,15 +455,14 @@ class Gram:
             if len(self.known) == self.n_kernels:
                 ks = list(members)
                 loops = [self.known[k] for k in ks]
-                found = compiled_group_sums(arrays, loops, *both, tile.drop_diagonal)
+                found = compiled_group_sums(arrays, loops, both, tile.drop_diagonal)
                 if found is not None:
                     for total, part in zip(sums, found, strict=True):
                         total[ks] = part
                     continue
             # Products with indicators and with ones are faster than sums along an axis.
             left, right = (
-                np.eye(n, dtype=self.dtype)[groups]
-                for n, groups in zip(n_groups, both, strict=True)
+                np.eye(int(groups[-1]) + 1, dtype=self.dtype)[groups] for groups in both
             )
             ones = np.ones(n_rows, dtype=self.dtype)
             for k, values in evaluate(members, outs):
@@ -487,14 +474,6 @@ class Gram:
                 sums[2][k] = ones @ values
                 sums[3][k] = np.vdot(values, values)
         return sums
-
-    def _tile_side(self) -> int:
-        """Return the number of rows of a tile, which is smaller if memory is short."""
-        tile = self.tile
-        # Some temporary arrays of single precision are double.
-        while tile > MIN_TILE and 8 * self._tile_numbers(tile) > working_memory():
-            tile = max(tile // 2, MIN_TILE)
-        return tile
 
     def _tile_numbers(self, tile: int) -> int:
         """Return about how many numbers the temporary arrays of a tile hold."""
@@ -511,34 +490,27 @@ class Gram:
     def _warn_if_long(self, n_pairs: float, *, complete: bool = True) -> None:
         """Warn of sums over pairs that take long, with the ways to run faster."""
         run, n_kernels = self.run, self.n_kernels
-        seconds = n_pairs * (
-            n_kernels * VALUE_SECONDS + self.n_features * COLUMN_SECONDS
-        )
-        if seconds <= LONG:
-            return
-        n_workers = effective_n_jobs(run.n_jobs)
+        columns = self.n_features * COLUMN_SECONDS
+        seconds = n_pairs * (n_kernels * VALUE_SECONDS + columns)
+        n_workers = effective_n_jobs(run.n_jobs) if seconds > LONG else 1
         seconds /= n_workers
         if seconds <= LONG:
             return
         faster = [run.faster]
         if not run.faster:
-            faster = ["fewer pairs (design='x' or design='b')"]
-            if complete:
-                faster.insert(0, "random features (n_components=256)")
+            faster = ["random features (n_components=256)"] if complete else []
+            faster.append("fewer pairs (design='x' or design='b')")
             if n_kernels > 1:
                 faster.append("fewer kernels (n_bandwidths, kernel)")
         kernels = "1 kernel" if n_kernels == 1 else f"{n_kernels} kernels"
-        time = f"{seconds / 60:.0f} minutes"
-        if seconds > 6000:
-            time = f"{seconds / 3600:.0f} hours"
-        message = (
-            f"{n_pairs:.1e} pairs of rows for {kernels} take about {time} with "
-            f"n_jobs={n_workers}. To run faster, use {', '.join(faster)} or more "
-            "workers (n_jobs=-1)."
+        long = seconds > 6000
+        time = f"{seconds / 3600:.0f} hours" if long else f"{seconds / 60:.0f} minutes"
+        watch = "" if run.verbose else " verbose=1 shows the time left."
+        warn_user(
+            f"{n_pairs:.1e} pairs of rows for {kernels} "
+            f"take about {time} with n_jobs={n_workers}. To run faster, use "
+            f"{', '.join(faster)} or more workers (n_jobs=-1).{watch}"
         )
-        if not run.verbose:
-            message += " verbose=1 shows the time left."
-        warn_user(message)
 
     def paired(self) -> Gram:
         """Return the second-order core of MMD on pairs of the rows i and i + n / 2."""
@@ -565,6 +537,24 @@ class WrappedGram(Gram):
         self.n, self.n_kernels = inner.n, inner.n_kernels
         self.n_features, self.dtype = inner.n_features, inner.dtype
         self.run = inner.run
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the changed tiles."""
+        change = self.change(*np.ix_(as_indices(rows), as_indices(cols)))
+        for k, values in self.inner.block(rows, cols, out):
+            change(k, values)
+            yield k, values
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the changed values of pairs."""
+        values, change = self.inner.aligned(rows, cols), self.change(rows, cols)
+        for k, own in enumerate(values):
+            change(k, own)
+        return values
+
+    def change(self, rows: np.ndarray, cols: np.ndarray) -> Callable[..., Any]:
+        """Return what changes the values of kernel k for rows and columns."""
+        raise NotImplementedError
 
 
 class PairedGram(WrappedGram):
@@ -628,19 +618,14 @@ class CentredGram(WrappedGram):
         super().__init__(inner)
         self.offsets = offsets.astype(inner.dtype, copy=False)
 
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the centred tiles."""
-        for k, values in self.inner.block(rows, cols, out):
-            values -= self.offsets[k, rows, np.newaxis]
-            values -= self.offsets[k, cols]
-            yield k, values
+    def change(self, rows: np.ndarray, cols: np.ndarray) -> Callable[..., Any]:
+        """Return what subtracts the offsets."""
 
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the centred values of pairs."""
-        values = self.inner.aligned(rows, cols)
-        values -= self.offsets[:, rows]
-        values -= self.offsets[:, cols]
-        return values
+        def subtract(k: int, values: np.ndarray) -> None:
+            values -= self.offsets[k, rows]
+            values -= self.offsets[k, cols]
+
+        return subtract
 
 
 class MeanGram(WrappedGram):
@@ -664,9 +649,7 @@ class MeanGram(WrappedGram):
         """Return the values of pairs."""
         return self.inner.aligned(rows, cols).mean(axis=0, keepdims=True)
 
-    def sums(
-        self, weights: np.ndarray | None = None, *, diagonal: bool = True
-    ) -> np.ndarray:
+    def sums(self, weights: Weights = None, *, diagonal: bool = True) -> np.ndarray:
         """Return the mean of the row sums."""
         sums = self.inner.sums(weights, diagonal=diagonal)
         return sums.mean(axis=0, keepdims=True)
@@ -700,14 +683,6 @@ class PairWeights(NamedTuple):
     rows: Any
     terms: list[tuple[float, Any]]
 
-    def of_tile(self, rows: Index, cols: Index) -> np.ndarray:
-        """Return the weights of the pairs of a tile."""
-        parts = [
-            np.multiply.outer(factor * vector[rows], vector[cols])
-            for factor, vector in self.terms
-        ]
-        return sum(parts[1:], parts[0])
-
 
 class WeightedGram(WrappedGram):
     """A Gram times the weights of pairs of rows."""
@@ -717,19 +692,11 @@ class WeightedGram(WrappedGram):
         self.of_pairs = weights
         self.tile = inner.tile
 
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the weighted tiles."""
-        weights = self.of_pairs.of_tile(rows, cols).astype(self.dtype, copy=False)
-        for k, values in self.inner.block(rows, cols, out):
-            values *= weights
-            yield k, values
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the weighted values of pairs."""
-        weights = sum(
-            f * vector[rows] * vector[cols] for f, vector in self.of_pairs.terms
-        )
-        return (self.inner.aligned(rows, cols) * weights).astype(self.dtype, copy=False)
+    def change(self, rows: np.ndarray, cols: np.ndarray) -> Callable[..., Any]:
+        """Return what multiplies by the weights."""
+        parts = (factor * v[rows] * v[cols] for factor, v in self.of_pairs.terms)
+        weights = reduce(np.add, parts).astype(self.dtype, copy=False)
+        return lambda k, values: np.multiply(values, weights, out=values)
 
 
 class ProductGram(Gram):
@@ -795,9 +762,9 @@ class ProductGram(Gram):
 
     def totals(self, *, diagonal: bool = True) -> np.ndarray:
         """Return the sum of all entries of every product."""
-        region = square(0, self.n, diagonal=diagonal)
-        [(totals, _)] = _Totals(self.x, self.y, self.factor).walk([region])
-        return totals.sum(axis=1)
+        every = np.indices((self.x.n_kernels, self.y.n_kernels)).reshape(2, -1)
+        totals = PairTotals([self.x], [self.y], every, self.run)
+        return self.factor * totals.totals(diagonal=diagonal)
 
     def _tile_numbers(self, tile: int) -> int:
         # Products need the values of all kernels, and their transposes.
@@ -811,32 +778,56 @@ class ProductGram(Gram):
         return 8 * self.n_features + values + 3 * self.n_kernels
 
 
-class _Totals(ProductGram):
-    """Products of which the sum of a tile stands for the sum of its first row."""
+class PairTotals(Gram):
+    """Products of which the sum of a tile stands for the sum of its first row.
+
+    Parameters
+    ----------
+    x, y : list of Gram
+        Grams on the same rows.
+    pairs : ndarray of shape (2, n_pairs)
+        A matrix of x and a matrix of y for each pair, counted over all Grams.
+    run : Run
+        Threads and progress.
+    """
+
+    tile = 128
+
+    def __init__(self, x: list[Gram], y: list[Gram], pairs: np.ndarray, run: Run):
+        self.x, self.y, self.places, self.run = x, y, tuple(pairs), run
+        self.n, self.n_kernels = x[0].n, pairs.shape[1]
+        grams = x if y is x else x + y
+        self.n_matrices = sum(gram.n_kernels for gram in grams)
+        self.n_features = sum(gram.n_features for gram in grams)
+        self.dtype = np.result_type(*(gram.dtype for gram in grams))
 
     def tile_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the totals of a tile, as sums of its first row and first column."""
-        x, y = self.x, self.y
-        stack = y.stack(tile.rows, tile.cols)
-        if tile.drop_diagonal:
-            stack[:, range(tile.shape[0]), range(tile.shape[0])] = 0
-        of_y = stack.reshape(y.n_kernels, -1)
-        totals = np.empty((x.n_kernels, y.n_kernels))
-        out = np.empty(tile.shape, dtype=x.dtype)
-        for k, values in x.block(tile.rows, tile.cols, out):
-            totals[k] = of_y @ values.ravel()
-        column = self.factor * totals.reshape(self.n_kernels, 1)
+        x = self._stack(self.x, tile)
+        if self.y is self.x:
+            totals = x @ x.T
+        else:
+            # One by one, so that the bits of a total do not depend on the others.
+            y = self._stack(self.y, tile)
+            totals = np.array([y @ row for row in x])
+        column = totals[self.places].astype(np.float64)[:, np.newaxis]
         return column, column if tile.want_cols else None
+
+    def _stack(self, grams: list[Gram], tile: Tile) -> np.ndarray:
+        """Return a tile of each matrix as a row."""
+        parts = [gram.stack(tile.rows, tile.cols) for gram in grams]
+        for values in chain.from_iterable(parts) if tile.drop_diagonal else ():
+            np.fill_diagonal(values, 0)
+        rows = [part.reshape(len(part), -1) for part in parts]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+    def _tile_numbers(self, tile: int) -> int:
+        return super()._tile_numbers(tile) + 2 * self.n_matrices * tile**2
 
 
 def place(out: np.ndarray, k: int) -> np.ndarray:
     """Return where the values of kernel k go: a buffer, or its place in a stack."""
     return out[k] if out.ndim == 3 else out
-
-
-def places(out: np.ndarray, n_kernels: int) -> Sequence[np.ndarray]:
-    """Return where the values of each kernel go."""
-    return list(out) if out.ndim == 3 else [out] * n_kernels
 
 
 def length(index: Index) -> int:
@@ -885,16 +876,10 @@ class _Piece(NamedTuple):
         return self.region.symmetric and self.rows == self.cols
 
     @property
-    def starts(self) -> tuple[int, int]:
-        """First row and column, counted from the first of the region."""
-        region = self.region
-        return self.rows.start - region.row_start, self.cols.start - region.col_start
-
-
-def _n_pairs(piece: _Piece) -> float:
-    """Return the number of pairs of a piece."""
-    area = length(piece.rows) * length(piece.cols)
-    return area / (2 if piece.on_diagonal else 1)
+    def n_pairs(self) -> float:
+        """Number of pairs of the piece."""
+        area = length(self.rows) * length(self.cols)
+        return area / (2 if self.on_diagonal else 1)
 
 
 def _add(total: np.ndarray, part: np.ndarray | None, start: int) -> None:

@@ -158,28 +158,29 @@ def sums(tile, kernels, weights, ends, row_sums, col_sums):
     """
     distance, inner, cross = tile
     order, kinds, scales, squares = kernels
-    of_rows, of_cols = weights
+    of_rows = weights[0]
     # Row by row, so that the values of a row stay in the first-level cache.
     decays = np.empty(distance.shape[1], distance.dtype)
     values = np.empty_like(decays)
     col_sums[:] = 0
     for i in range(distance.shape[0]):
-        start, stop = ends[i, 0], ends[i, 1]
-        row = distance[i, start:stop]
+        at = slice(ends[i, 0], ends[i, 1])
+        row, of_cols = distance[i, at], weights[1][at]
+        powers, terms = decays[: row.size], values[: row.size]
         for k in range(kinds.size):
-            columns = col_sums[order[k], start:stop]
+            columns = col_sums[order[k], at]
             if kinds[k] == DECAY:
                 square = squares[k] > 0
                 if not square:
-                    decay(row, scales[k], decays)
+                    decay(row, scales[k], powers)
                 for _ in range(1, squares[k]):
-                    _square(decays[: row.size])
+                    _square(powers)
                 # The last square is taken while the values are added up.
-                total = _add_row(decays, square, of_rows[i], of_cols, columns)
+                total = _add_row(powers, square, of_rows[i], of_cols, columns)
             else:
                 kernel = kinds[k], scales[k], squares[k]
-                _stein_row(row, inner[i], cross[i], kernel, decays, values)
-                total = _add_row(values, False, of_rows[i], of_cols, columns)
+                _stein_row(row, inner[i, at], cross[i, at], kernel, powers, terms)
+                total = _add_row(terms, False, of_rows[i], of_cols, columns)
             row_sums[order[k], i] = total
 
 

@@ -8,9 +8,13 @@ import warnings
 from functools import cache
 from importlib import import_module
 from types import ModuleType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
+
+# Weights of rows. None means ones.
+Weights: TypeAlias = np.ndarray | None
 
 # exp(-800) is zero. Without this bound, an infinite distance would give inf * 0.
 FAR = 800.0

@@ -23,11 +23,11 @@ that k loses. With the two factors u and v, 1 - u v = (1 - u) + u (1 - v).
 from __future__ import annotations
 
 from math import factorial, isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from skdiscrepancy._loops.jit import FAR, compiled, ready
+from skdiscrepancy._loops.jit import FAR, Weights, compiled, ready
 from skdiscrepancy._loops.tile_loops import decay
 
 ONE = np.ones(1)
@@ -75,9 +75,10 @@ class DistanceProfile(NamedTuple):
         return 0
 
 
-def distance_states(
-    steps: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+AnyProfile: TypeAlias = Profile | DistanceProfile
+
+
+def distance_sums(steps: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Compute weighted sums of the distances on a sorted column, in O(n).
 
     With W the sum of the weights before a value, a step adds step * W to the sum of the
@@ -93,18 +94,18 @@ def distance_states(
 
     Returns
     -------
-    below, above : ndarray of shape (n,)
-        Sums of weight_j |x_i - x_j| over all values before and after.
+    sums : ndarray of shape (n,)
+        Sums of weight_j |x_i - x_j| over all values.
     """
-    below, above = np.zeros((2, len(steps)))
-    np.cumsum(steps[1:] * np.cumsum(weights[:-1]), out=below[1:])
+    sums = np.zeros(len(steps))
+    np.cumsum(steps[1:] * np.cumsum(weights[:-1]), out=sums[1:])
     # Backwards, the step of a value is the one of the value after it.
-    np.cumsum(steps[:0:-1] * np.cumsum(weights[:0:-1]), out=above[-2::-1])
-    return below, above
+    sums[-2::-1] += np.cumsum(steps[:0:-1] * np.cumsum(weights[:0:-1]))
+    return sums
 
 
 def scan_sums(
-    steps: np.ndarray, profile: Profile, weights: np.ndarray | None = None
+    steps: np.ndarray, profile: Profile, weights: Weights = None
 ) -> np.ndarray:
     """Compute the weighted row sums of a kernel on a sorted column, in O(n).
 
@@ -136,7 +137,7 @@ def scan_sums(
 
 
 def scan_states(
-    steps: np.ndarray, profile: Profile, weights: np.ndarray | None = None
+    steps: np.ndarray, profile: Profile, weights: Weights = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the moments before and after each value of a sorted column, in O(n).
 
@@ -246,10 +247,7 @@ def _by_block(values: np.ndarray) -> np.ndarray:
 
 
 def complement_sums(
-    steps: np.ndarray,
-    rate: float,
-    weights: np.ndarray | None = None,
-    starts: np.ndarray | None = None,
+    steps: np.ndarray, rate: float, weights: Weights = None, starts: Any = None
 ) -> np.ndarray:
     """Compute the weighted row sums of 1 - exp(-rate * distance), in O(n).
 
@@ -314,7 +312,7 @@ def product_sums(
     *,
     x_wide: bool = False,
     y_wide: bool = False,
-    weights: np.ndarray | None = None,
+    weights: Weights = None,
 ) -> np.ndarray:
     """Compute the row sums of exp(-x_rate |x_i - x_j|) exp(-y_rate |y_i - y_j|).
 
@@ -466,12 +464,7 @@ class Runs(NamedTuple):
 
 
 def run_sums(
-    points: np.ndarray,
-    runs: Runs,
-    profile: Profile,
-    below: np.ndarray,
-    above: np.ndarray,
-    weights: np.ndarray | None = None,
+    points: np.ndarray, runs: Runs, profile: Profile, states: Any, weights: Weights
 ) -> np.ndarray:
     """Compute the sums of a kernel over a sorted column, at other sorted points.
 
@@ -483,9 +476,9 @@ def run_sums(
         Where the points lie between the values of the column.
     profile : Profile
         The kernel.
-    below, above : ndarray of shape (degree + 1, n_values)
+    states : tuple of two ndarray of shape (degree + 1, n_values)
         Result of `scan_states` for the column.
-    weights : ndarray of shape (n_values,) or None, default=None
+    weights : ndarray of shape (n_values,) or None
         Weights of the values. None means ones.
 
     Returns
@@ -494,6 +487,7 @@ def run_sums(
         Sums over all values of the column.
     """
     combine = of_moments(profile)
+    below, above = states
     states = runs.states(below, above, 1.0 if weights is None else weights)
     # Coefficients of a polynomial of the distance from the end of the run.
     polynomials = np.empty_like(states)

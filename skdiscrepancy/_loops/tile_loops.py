@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -71,6 +72,9 @@ def chains_of(
     return np.array(order, dtype=np.int64), np.array(squares, dtype=np.int64)
 
 
+# The arrays of a tile, and the kinds of kernels with their rates or bandwidths.
+Arrays: TypeAlias = Sequence[np.ndarray]
+Scales: TypeAlias = Sequence[tuple[str, float]]
 # Kinds of values on a tile: exponentials of distances, and two Stein kernels.
 KINDS = {"decay": DECAY, "gaussian": GAUSSIAN, "imq": IMQ}
 
@@ -112,10 +116,7 @@ def _ends(shape: tuple[int, int], band: tuple[int, int] | None) -> np.ndarray:
 
 
 def compiled_sums(
-    tile: Sequence[np.ndarray],
-    kernels: Sequence[tuple[str, float]],
-    weights: tuple[np.ndarray, np.ndarray] | None = None,
-    band: tuple[int, int] | None = None,
+    tile: Arrays, kernels: Scales, weights: Any = None, band: Any = None
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the row sums and column sums of a tile, one row for each kernel.
 
@@ -130,7 +131,7 @@ def compiled_sums(
         Weights of the rows and of the columns, which are factors of the terms: in the
         sum of a row those of the columns, and in the sum of a column those of the rows.
     band : tuple of two int or None, default=None
-        The pairs of :func:`in_band` only, without weights.
+        The pairs of :func:`in_band` only.
 
     Returns
     -------
@@ -156,22 +157,20 @@ def compiled_sums(
 
 
 def compiled_group_sums(
-    tile: Sequence[np.ndarray],
-    kernels: Sequence[tuple[str, float]],
-    row_groups: np.ndarray,
-    col_groups: np.ndarray,
-    drop_diagonal: bool = False,
+    tile: Arrays, kernels: Scales, groups: Arrays, drop_diagonal: bool = False
 ) -> tuple[np.ndarray, ...] | None:
     """Return sums over groups of rows and columns, or None without compiled loops.
 
     The row sums, the column sums and the sums of squares follow. Each array has one row
-    for each kernel. Groups are increasing numbers from 0 on. The tile and the kernels
+    for each kernel. Groups of the rows and of the columns are increasing numbers from 0
+    on. The tile and the kernels
     are as in :func:`compiled_sums`. If `drop_diagonal`, the entries (i, i) count as
     zero.
     """
     loops, x = compiled("tiles"), tile[0]
     if loops is None:
         return None
+    row_groups, col_groups = groups
     bounds = np.append(np.flatnonzero(np.diff(col_groups, prepend=-1)), x.shape[1])
     n_groups = (int(row_groups[-1]) + 1, len(bounds) - 1)
     shapes = (n_groups, x.shape[:1], x.shape[1:], (1,))

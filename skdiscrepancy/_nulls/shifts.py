@@ -348,7 +348,7 @@ def joint_feature_test(core: FeatureGram, options: Options) -> TestResult:
     """
     cut = Windows.at_random(core, options, WINDOW - 1)
     with np.errstate(all="ignore"):
-        found = core.blocks.sum(core.blocks.task(_product_sums, cut))
+        found = PieceTask(core.blocks, _product_sums, cut).sum()
         places, stay, sums = (total / core.n for total in found)
         centres, values = np.prod(sums, axis=0), []
         for own, rest in zip(places, stay - centres, strict=True):
@@ -488,9 +488,8 @@ class Windows(NamedTuple):
 
     def task(self, tiles: list[Tile]) -> PieceTask:
         """Return the sums over the windows of pieces, merged so that few are kept."""
-        return self.pair.blocks.task(
-            _window_sums, self, tiles, merge=_merge_windows, is_large=True
-        )
+        task = self.pair.blocks, _window_sums, self, tiles
+        return PieceTask(*task, merge=_merge_windows, is_large=True)
 
 
 def feature_window_test(
@@ -571,7 +570,7 @@ def _tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
     # Many tiles in each pass over the rows.
     passes = list(_passes(cut, PASS_BYTES))
     for tiles in steps(passes, "permutations", len(passes), pair.run.verbose):
-        sums = pair.blocks.sum(cut.task(tiles))
+        sums = cut.task(tiles).sum()
         for tile, own in zip(tiles, sums, strict=True):
             yield tile, _statistics(cut, tile, *own)
 
