@@ -299,42 +299,29 @@ class HSICSelector(TableSelector, BaseEstimator):
             )
         check_number(self.n_probes, "n_probes", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
-        if isinstance(self.step, Integral):
-            check_number(self.step, "step", integer=True, least=1)
-        else:
-            check_number(self.step, "step", strict=True)
-            if self.step >= 1:
-                raise ValueError(
-                    f"step == {self.step!r}, must be an integer >= 1 or a number "
-                    "between 0 and 1."
-                )
+        check_share(self.step, "step", "an integer >= 1")
         check_single_kernel(self.kernel, "kernel")
 
     def _number_of_features(self, n_features: int) -> int | None:
         """Return the number of columns to select, or None for "auto"."""
-        k = self.n_features_to_select
-        what = "features" if self.groups is None else "groups"
+        k, what = (
+            self.n_features_to_select,
+            "features" if self.groups is None else "groups",
+        )
         if isinstance(k, str) and k == "auto":
             return None
-        if isinstance(k, Integral) or not isinstance(k, (float, np.floating)):
-            context = f", the number of {what}, or a number between 0 and 1"
-            how: dict[str, Any] = {"integer": True, "least": 1, "most": n_features}
-            how |= {"keyword": "auto", "context": context}
-            return check_number(k, "n_features_to_select", **how)
-        if not 0 < k < 1:
-            raise ValueError(
-                f"n_features_to_select == {k!r}, must be 'auto', an integer from 1 to "
-                f"{n_features}, the number of {what}, or a number between 0 and 1."
-            )
-        return max(1, int(float(k) * n_features))
+        context = f", the number of {what},"
+        allowed = f"'auto', an integer from 1 to {n_features}{context}"
+        limits: dict[str, Any] = {"most": n_features, "keyword": "auto"}
+        k = check_share(k, "n_features_to_select", allowed, context=context, **limits)
+        return max(1, int(k * n_features)) if k < 1 else k
 
     def _set_choice(self, problem: Problem, path: Path) -> None:
         inputs, scores = problem.columns.inputs, problem.relevance
         chosen = [v for v, _ in path]
-        variables = [problem.columns.variable(v) for v in chosen]
         redundancy = [0.0] + [
-            np.mean([variable.alignment(other) for other in variables[:i]])
-            for i, variable in enumerate(variables[1:], 1)
+            np.mean([problem.columns.alignment(v, other) for other in chosen[:i]])
+            for i, v in enumerate(chosen[1:], 1)
         ]
         self.path_ = Bunch(
             feature=np.array([inputs.groups[v][0] for v in chosen]),
@@ -355,6 +342,21 @@ class HSICSelector(TableSelector, BaseEstimator):
         self.ranking_ = inputs.expand(ranking)
         self.n_features_ = int(self.support_.sum())
         self.kinds_ = inputs.kinds
+
+
+def check_share(
+    value: Any, name: str, allowed: str, *, context: str = "", **limits: Any
+) -> Any:
+    """Return an integer, or a fraction between 0 and 1, or raise an error."""
+    context = f"{context} or a number between 0 and 1"
+    if not isinstance(value, (float, np.floating)):
+        limits |= {"integer": True, "least": 1, "context": context}
+        return check_number(value, name, **limits)
+    if not 0 < value < 1:
+        raise ValueError(
+            f"{name} == {value!r}, must be {allowed} or a number between 0 and 1."
+        )
+    return float(value)
 
 
 # The training rows and the held-out rows of a fold.

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import chain, islice, permutations
 from numbers import Integral
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,6 +90,7 @@ from skdiscrepancy.kernels._names import (
     as_target,
     check_kernel,
     choose_target_kernels,
+    is_for_columns,
 )
 from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
 from skdiscrepancy.tables import TableEncoder
@@ -246,12 +247,9 @@ def read_inputs(
     check_column_encoder(encoder, X, kinds=("number",))
     if sample_weight is not None:
         X, y, sample_weight = with_weight(sample_weight, X, y)
-    labels_of_y = isinstance(kernel, IndicatorKernel) or (
-        isinstance(kernel, str) and kernel == "indicator"
-    )
+    labels_of_y = isinstance(kernel, IndicatorKernel) or str(kernel) == "indicator"
     y = Reader(None, encoder=encoder).target(y, labels=labels_of_y)
-    options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
-    options["accept_sparse"] = "csr"
+    options: Any = dict(dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
     names, kinds = names_of(X), None
     if needs_encoding(X):
         columns = read_columns(X)
@@ -392,8 +390,7 @@ def block_scales(
             f"{name} == {factor!r}, must be a finite number > 0, the multiple "
             "of the median distance: 1.0 is the median itself."
         )
-    check_number(factor, name, strict=True)
-    factor = float(factor)
+    factor = float(check_number(factor, name, strict=True))
     if not isinstance(kernel, RadialKernel):
         return np.ones(len(titles))
     own = kernel.bandwidth
@@ -498,12 +495,8 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
     named = isinstance(kernel, str) and kernel in KERNELS
     if named or (callable(kernel) and not of_gaussian_process):
         [checked] = check_kernel(kernel, name)
-        parts = checked.members() if isinstance(checked, Kernel) else []
-        refused = (PrecomputedKernel, ColumnKernel)
-        if parts and not any(
-            isinstance(part, refused) or getattr(part, "metric", None) is not None
-            for part in parts
-        ):
+        refused = PrecomputedKernel, ColumnKernel
+        if isinstance(checked, Kernel) and not is_for_columns(checked, *refused):
             return checked
     raise ValueError(
         f"{name} == {shown(kernel)}, must be one kernel of skdiscrepancy.kernels that "
@@ -574,10 +567,11 @@ class Columns:
 
     def alignments(self, target: Variable) -> np.ndarray:
         """Return the CKA of each column with a variable."""
-        found = self.map(lambda column: (column.product(target), column.norm))
-        products, norms = np.array(found).T
-        norm = np.array([target.norm])
-        return cka(products[:, np.newaxis], norms, norm)[:, 0].clip(0, 1)
+        return np.array(self.map(lambda column: column.alignment(target)))
+
+    def alignment(self, v: int, other: int) -> float:
+        """Return the CKA of two columns."""
+        return self.variable(v).alignment(self.variable(other))
 
     def permuted_alignments(
         self, target: Variable, permutations: list[np.ndarray]
@@ -589,15 +583,14 @@ class Columns:
         complete lower all of these values. The variable is permuted instead of the
         column, which has the same effect.
         """
-        F, norms = target.lines, np.full(1 + len(permutations), target.factor.norm)
-        permuted = [F, *(F[:, permutation] for permutation in permutations)]
+        raw = target.factor
         if target.weights is not None:
             # The weights stay with their rows.
             raw = factor_of(target.rows, target.kernel, target.features)
-            orders = (raw._replace(rows=raw.rows[:, order]) for order in permutations)
-            factors = [target.factor, *map(target.with_weights, orders)]
-            permuted = [factor.rows for factor in factors]
-            norms = np.array([factor.norm for factor in factors])
+        orders = (raw._replace(rows=raw.centred[:, order]) for order in permutations)
+        factors = [target.factor, *map(target.with_weights, orders)]
+        permuted = [factor.centred for factor in factors]
+        norms = np.array([factor.norm for factor in factors])
 
         def align(column: Variable) -> np.ndarray:
             G = column.factor
@@ -652,19 +645,23 @@ class LazyColumns(Columns):
     A pass over the rows compares all columns with one variable.
     """
 
-    def with_target(self, rows: LazyRows, kernel: Any) -> LazyVariable:
-        """Return the target, which is the last variable."""
+    def with_target(self, rows: LazyRows, kernel: Any) -> int:
+        """Return the position of the target, which is the last variable."""
         p = len(self.inputs.groups)
         variables = [*map(self.with_kernel, range(p)), (rows, kernel)]
         weights = self.inputs.weights
         self.table = LazyFactors(variables, self.features, weights, self.run)
         self.norms = check_finite(self.table.norms)
         self.products = cache(self.table.inner_products)
-        return self.variable(p)
+        return p
 
     def variable(self, v: int) -> Any:
-        """Return one column or group, or the target."""
-        return LazyVariable(self, v)
+        """Return the position of one column or group, or of the target."""
+        return v
+
+    def alignment(self, v: int, other: int) -> float:
+        """Return the CKA of two columns."""
+        return float(self.alignments(other)[v])
 
     def alignments(self, target: Any) -> np.ndarray:
         """Return the CKA of each column with a variable."""
@@ -675,24 +672,9 @@ class LazyColumns(Columns):
 
         The permutations within strips of rows have seeds.
         """
-        products = self.products(target.place, tuple(permutations))[:, :-1]
-        return cka(products, np.full(len(products), target.norm), self.norms[:-1])
-
-
-class LazyVariable(NamedTuple):
-    """A column or the target among rows that are read by blocks."""
-
-    columns: LazyColumns
-    place: int
-
-    @property
-    def norm(self) -> float:
-        """Frobenius norm of the centred Gram matrix, 0 for a constant."""
-        return float(self.columns.norms[self.place])
-
-    def alignment(self, other: LazyVariable) -> float:
-        """Return CKA of the V-statistic, from 0 to 1."""
-        return float(self.columns.alignments(other)[self.place])
+        products = self.products(target, tuple(permutations))[:, :-1]
+        norms = np.full(len(products), self.norms[target])
+        return cka(products, norms, self.norms[:-1])
 
 
 class TargetKernel:
@@ -707,17 +689,15 @@ class TargetKernel:
     def __init__(self, y: Any, params: Any):
         kernel = check_single_kernel(params.kernel, "kernel")
         self.name = params.target_kernel
-        if not (isinstance(self.name, str) and self.name == "auto"):
-            check_single_kernel(self.name, "target_kernel", "auto")
         self.scales: np.ndarray | None = None
-        if isinstance(y, LazyRows):
-            [self.kernel] = lazy_target_kernels(y, [kernel])
-            if self.name != "auto":
-                [self.kernel] = check_kernel(self.name, "target_kernel")
-            rows: Any = y.sample
+        auto, lazy = str(self.name) == "auto", isinstance(y, LazyRows)
+        if not auto:
+            check_single_kernel(self.name, "target_kernel", "auto")
+        if auto and lazy:
+            self.kernel = lazy_target_kernels(y, [kernel])[0]
         else:
             self.kernel = choose_target_kernels(self.name, y, [kernel])[0]
-            rows = self.rows_of(y)
+        rows = y.sample if lazy else self.rows_of(y)
         columns = rows.T[:, :, np.newaxis]
         titles, name = [f"column {j}" for j in range(len(columns))], "bandwidth_factor"
         scales = block_scales(columns, titles, self.kernel, params, f"target_{name}")
@@ -725,12 +705,8 @@ class TargetKernel:
             self.kernel = self.kernel.learn([rows])
         elif not self.of_labels:
             warn_if_indefinite([self.kernel], rows.shape[1])
-            if rows.shape[1] > 1:
-                self.kernel = joint_kernel(self.kernel, rows.shape[1])
-                self.scales = scales
-            else:
-                bandwidth = float(scales[0])
-                self.kernel = clone(self.kernel).set_params(bandwidth=bandwidth)
+            self.kernel = joint_kernel(self.kernel, rows.shape[1])
+            self.scales = scales
 
     @property
     def of_labels(self) -> bool:

@@ -326,21 +326,21 @@ def choose_target_kernels(
         refuse_numbers_among_labels(y)
         refuse_different_labels(y)
         return [IndicatorKernel()]
-    numeric = [kernel for kernel in kernels if not _is_for_x_only(kernel)]
+    # Continuous numbers are hardly ever equal, so a label kernel does not suit them.
+    # Positions in a Gram matrix of X carry no information about y, nor do columns of X.
+    of_x = ColumnKernel, IndicatorKernel, PrecomputedKernel
+    numeric = [kernel for kernel in kernels if not is_for_columns(kernel, *of_x)]
     return numeric or check_kernel(("gaussian", "laplace"))
 
 
-def _is_for_x_only(kernel: KernelLike) -> bool:
-    """Return whether a kernel on X does not suit numbers in y.
+def is_for_columns(kernel: KernelLike, *kinds: type) -> bool:
+    """Return whether a kernel has a part of some kinds, or with a metric.
 
-    Continuous numbers are hardly ever equal, so a label kernel does not suit them.
-    Positions in a Gram matrix of X carry no information about y, nor do columns of X.
     A metric is for several columns that belong together.
     """
-    of_x = (ColumnKernel, IndicatorKernel, PrecomputedKernel)
     parts = kernel.members() if isinstance(kernel, Kernel) else []
     return any(
-        isinstance(part, of_x) or getattr(part, "metric", None) is not None
+        isinstance(part, kinds) or getattr(part, "metric", None) is not None
         for part in parts
     )
 
