@@ -47,6 +47,7 @@ from skdiscrepancy._data.checks import (
     shown,
     text_of,
 )
+from skdiscrepancy._data.distances import representative_rows
 from skdiscrepancy._data.frames import (
     Column,
     check_column_encoder,
@@ -77,7 +78,7 @@ from skdiscrepancy._gram.run import (
 from skdiscrepancy._nulls.limits import gamma_pvalue, invariants
 from skdiscrepancy._nulls.pvalues import rank_pvalue
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.bandwidths import column_medians, median_bandwidth
+from skdiscrepancy.bandwidths import median_bandwidth, quantiles
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     IndicatorKernel,
@@ -402,10 +403,7 @@ def block_scales(
     for v, (title, rows) in enumerate(zip(titles, blocks, strict=True)):
         with _naming(title):
             rows = rows.sample if isinstance(rows, LazyRows) else rows
-            if rows.shape[1] == 1:
-                [medians[v]] = column_medians(rows)
-            else:
-                medians[v] = median_bandwidth(rows, p=kernel.norm)
+            medians[v] = quantiles(representative_rows([rows]), kernel.norm)(0.5)
     if own is not None:
         return medians
     with np.errstate(all="ignore"):

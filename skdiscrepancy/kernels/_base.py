@@ -11,6 +11,7 @@ import inspect
 import operator
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, TypeAlias
 
@@ -79,15 +80,16 @@ def accept_sparse(X: Any, name: str, kernels: list[Any]) -> Literal["csr", False
 
 
 def read_both(kernel: Any, X: Any, Y: Any) -> list[Any]:
-    """Return X, and Y unless it is None, as rows that a kernel takes."""
-    given = [(X, "X")] if Y is None else [(X, "X"), (Y, "Y")]
-    samples = [
-        check_rows(Z, name, accept_sparse=accept_sparse(Z, name, [kernel]))
-        for Z, name in given
-    ]
+    """Return X, and Y unless it is None, as rows or labels that a kernel takes."""
+    samples, labels = [], isinstance(kernel, IndicatorKernel)
+    for Z, name in [(X, "X")] if Y is None else [(X, "X"), (Y, "Y")]:
+        sparse = accept_sparse(Z, name, [kernel])
+        read = as_labels if labels else partial(check_rows, accept_sparse=sparse)
+        samples.append(read(Z, name))
     n_features, other = samples[0].shape[1], samples[-1].shape[1]
     if other != n_features:
-        raise ValueError(f"Y has {other} features, must have {n_features} as X.")
+        what = "columns" if labels else "features"
+        raise ValueError(f"Y has {other} {what}, must have {n_features} as X.")
     return samples
 
 
@@ -769,13 +771,8 @@ class IndicatorKernel(Kernel):
             The values are float32 if all labels are float32, else float64.
         """
         self.check_params()
-        parts = []
-        for Z, name in [(X, "X")] if Y is None else [(X, "X"), (Y, "Y")]:
-            accept_sparse(Z, name, [self])
-            parts.append(as_labels(Z, name))
-        (n, n_columns), (m, other) = parts[0].shape, parts[-1].shape
-        if n_columns != other:
-            raise ValueError(f"Y has {other} columns, must have {n_columns} as X.")
+        parts = read_both(self, X, Y)
+        n, m = len(parts[0]), len(parts[-1])
         both = all(part.dtype == np.float32 for part in parts)
         labels = Codes(encode_labels(*parts), np.float32 if both else np.float64)
         rows, cols = slice(0, n), slice(len(labels) - m, len(labels))
@@ -1021,11 +1018,7 @@ class FunctionKernel(RowKernel):
     True
     """
 
-    def __init__(
-        self,
-        function: str | Callable[..., np.ndarray],
-        params: Mapping[str, Any] | None = None,
-    ):
+    def __init__(self, function: str | Callable, params: Mapping | None = None):
         self.function = function
         self.params = params
 

@@ -61,10 +61,9 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "rbf": GaussianKernel,
     "laplacian": LaplaceKernel,
     "poly": PolynomialKernel,
-    **{
-        name: partial(FunctionKernel, name)
-        for name in ("sigmoid", "chi2", "additive_chi2")
-    },
+    "sigmoid": partial(FunctionKernel, "sigmoid"),
+    "chi2": partial(FunctionKernel, "chi2"),
+    "additive_chi2": partial(FunctionKernel, "additive_chi2"),
 }
 
 
@@ -159,10 +158,7 @@ N_BANDWIDTHS = 10
 
 
 def check_bandwidths(
-    kernels: list[KernelLike],
-    bandwidth: Any,
-    name: str,
-    n_bandwidths: int = N_BANDWIDTHS,
+    kernels: list[Any], bandwidth: Any, name: str, n_bandwidths: int = N_BANDWIDTHS
 ) -> None:
     """Check a bandwidth parameter and the bandwidths that kernel objects have."""
     given = [(name, bandwidth)]

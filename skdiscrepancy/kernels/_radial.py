@@ -565,13 +565,7 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
         slope = -rate * value * squared
         return value, slope, slope * (1 - 3 * rate * distance * squared)
 
-    def evaluate_stein(
-        self,
-        distance: np.ndarray,
-        inner: np.ndarray,
-        cross: np.ndarray,
-        out: np.ndarray,
-    ) -> np.ndarray:
+    def evaluate_stein(self, distance: Any, inner: Any, cross: Any, out: Any) -> Any:
         # The Stein kernel is l sqrt(w) (inner + w (cross - 3 d^2 w)), with the weight
         # w = 1 / (l^2 + d^2), so that the value is l sqrt(w).
         square = self.bandwidth * self.bandwidth
