@@ -360,15 +360,8 @@ class Variable:
 
     def alignment(self, other: Variable) -> float:
         """Return CKA of the V-statistic, from 0 to 1."""
-        return float(alignments([self], np.array([self.product(other)]), other)[0])
-
-
-def alignments(
-    variables: list[Variable], products: np.ndarray, other: Variable
-) -> np.ndarray:
-    """Return CKA, from 0 to 1, of variables with another, from inner products."""
-    norms = np.array([variable.norm for variable in variables])
-    return cka(products[:, np.newaxis], norms, np.array([other.norm]))[:, 0].clip(0, 1)
+        norms = np.array([self.norm]), np.array([other.norm])
+        return float(cka(np.array([[self.product(other)]]), *norms)[0, 0].clip(0, 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

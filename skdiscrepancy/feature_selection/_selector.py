@@ -523,7 +523,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
             self.selector_ = clone(selector).set_params(
                 **{**self.best_params_, "n_features_to_select": n_best}
             )
-            values = inputs.values if inputs.in_memory else inputs.values.matrix
+            values = getattr(inputs.values, "matrix", inputs.values)
             values = values if inputs.kinds is None else X
             self.selector_.fit(values, y, sample_weight=sample_weight)
         self.n_features_ = self.selector_.n_features_

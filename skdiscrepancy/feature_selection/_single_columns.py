@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
@@ -43,6 +42,7 @@ from skdiscrepancy._data.checks import (
     check_value,
     declares_parameters,
     draw_seeds,
+    explaining,
     generator_of,
     shown,
     text_of,
@@ -130,17 +130,6 @@ class Inputs:
     group_names: list[Any]
     kinds: list[str] | None
     weights: np.ndarray | None = None
-
-    def column(self, j: int) -> Any:
-        """Return one column, as an array unless it is read by blocks."""
-        if isinstance(self.values, LazyRows):
-            return self.values.take([j])
-        return np.asarray(self.values[:, [j]])
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the values are an array."""
-        return isinstance(self.values, np.ndarray)
 
     def take(self, rows: np.ndarray) -> Inputs:
         """Return some of the rows."""
@@ -373,18 +362,15 @@ MAX_LEVELS = 30
 
 
 def block_scales(
-    blocks: Iterable[np.ndarray],
-    titles: list[str],
-    kernel: Kernel,
-    params: Any,
-    name: str = "bandwidth_factor",
+    blocks: Any, titles: list[str], kernel: Kernel, params: Any, prefix: str = ""
 ) -> np.ndarray:
     """Return the bandwidth on every block of columns, ones if the kernel has none.
 
-    The bandwidth is a factor, the parameter `name`, times the median distance of the
-    block, unless the kernel has a bandwidth of its own: a number, or "median". Error
-    messages have the titles of the blocks.
+    The bandwidth is a factor, a parameter with a prefix, times the median distance of
+    the block, unless the kernel has a bandwidth of its own: a number, or "median".
+    Error messages have the titles of the blocks.
     """
+    name = f"{prefix}bandwidth_factor"
     factor = getattr(params, name)
     if isinstance(factor, str):
         raise ValueError(
@@ -401,7 +387,7 @@ def block_scales(
         return np.full(len(titles), float(own))
     medians = np.empty(len(titles))
     for v, (title, rows) in enumerate(zip(titles, blocks, strict=True)):
-        with _naming(title):
+        with explaining(f"{title[0].upper()}{title[1:]}"):
             rows = rows.sample if isinstance(rows, LazyRows) else rows
             medians[v] = quantiles(representative_rows([rows]), kernel.norm)(0.5)
     if own is not None:
@@ -417,17 +403,6 @@ def block_scales(
             "too small for floating point. Rescale this column."
         )
     return scales
-
-
-@contextmanager
-def _naming(what: str) -> Iterator[None]:
-    """Put the name of a column or group before error messages."""
-    try:
-        # Distances that are not finite are refused without a warning.
-        with np.errstate(all="ignore"):
-            yield
-    except ValueError as error:
-        raise ValueError(f"{what[0].upper()}{what[1:]}: {error}") from error
 
 
 def joint_kernel(kernel: RadialKernel, n_columns: int) -> RadialKernel:
@@ -481,7 +456,9 @@ def _learn_column(inputs: Inputs, column: int, norm: float) -> ReadBlock:
     if inputs.gaps[column]:
         encoder = TableEncoder().fit(inputs.values[:, [column]])
         return lambda sample: np.asarray(encoder.transform(sample.values[:, [column]]))
-    return lambda sample: sample.column(column)
+    if isinstance(inputs.values, LazyRows):
+        return lambda sample: sample.values.take([column])
+    return lambda sample: np.asarray(sample.values[:, [column]])
 
 
 def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
@@ -525,7 +502,7 @@ class Columns:
             titles.append(f"group {name!r}")
             if len(columns) == 1:
                 titles[-1] = f"column {inputs.names[columns[0]]!r}"
-            with _naming(titles[-1]):
+            with explaining(f"{titles[-1][0].upper()}{titles[-1][1:]}"):
                 self.blocks.append(_learn_block(inputs, columns, self.kernel))
         blocks = (read(inputs) for read in self.blocks)
         self.bandwidths = block_scales(blocks, titles, self.kernel, params)
@@ -624,7 +601,8 @@ class Columns:
         batch, nbytes = list(variables.values()), 0
         if all(variable.may_be_complete for variable in batch):
             plain = [v for v in variables if inputs.plain(v)]
-            if plain and inputs.in_memory and self.features is None:
+            dense = isinstance(inputs.values, np.ndarray)
+            if plain and dense and self.features is None:
                 X = inputs.values[:, [inputs.groups[v][0] for v in plain]]
                 factors = column_factors(X, self.kernel, self.bandwidths[plain])
                 for v, factor in zip(plain, factors, strict=True):
@@ -697,8 +675,8 @@ class TargetKernel:
             self.kernel = choose_target_kernels(self.name, y, [kernel])[0]
         rows = y.sample if lazy else self.rows_of(y)
         columns = rows.T[:, :, np.newaxis]
-        titles, name = [f"column {j}" for j in range(len(columns))], "bandwidth_factor"
-        scales = block_scales(columns, titles, self.kernel, params, f"target_{name}")
+        titles = [f"column {j}" for j in range(len(columns))]
+        scales = block_scales(columns, titles, self.kernel, params, "target_")
         if isinstance(self.kernel, RowKernel):
             self.kernel = self.kernel.learn([rows])
         elif not self.of_labels:

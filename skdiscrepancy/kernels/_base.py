@@ -35,7 +35,13 @@ from skdiscrepancy._data.arrays import (
     read_only,
 )
 from skdiscrepancy._data.blocks import LazyRows
-from skdiscrepancy._data.checks import KeywordHints, check_flag, check_number, shown
+from skdiscrepancy._data.checks import (
+    KeywordHints,
+    check_flag,
+    check_number,
+    explaining,
+    shown,
+)
 from skdiscrepancy._data.distances import (
     Codes,
     Rows,
@@ -567,14 +573,11 @@ class ColumnKernel(RowKernel):
         """Refuse columns of a wrong type, before there are data."""
         check_part(self.kernel, "kernel")
         if not callable(self.columns):
-            _check_columns(self.columns)
+            _items(self.columns)
 
     def resolve(self, table: Any, n_features: int) -> ColumnKernel:
-        layout = Layout.of(table, n_features)
-        columns = self.columns
-        if callable(columns):
-            columns = columns(layout.table)
-            _check_columns(columns)
+        layout, columns = Layout.of(table, n_features), self.columns
+        columns = columns(layout.table) if callable(columns) else columns
         chosen = _positions(columns, layout)
         positions = layout.positions(chosen)
         inner = self.kernel.resolve(layout.take(chosen), len(positions))
@@ -618,10 +621,8 @@ class ColumnKernel(RowKernel):
         return self.kernel.is_definite(len(columns))
 
 
-def _check_columns(columns: Any) -> None:
-    """Raise an error unless a value can stand for columns."""
-    items = columns if _is_list(columns) else [columns]
-    kinds: tuple[Any, ...] = (str, (bool, np.bool_), Integral)
+def _items(columns: Any) -> Any:
+    """Return a slice or a list of columns, or raise an error for other values."""
     if isinstance(columns, slice):
         try:
             columns.indices(1)
@@ -629,19 +630,21 @@ def _check_columns(columns: Any) -> None:
             raise TypeError(
                 f"columns == {shown(columns)}, must be a slice of positions: {error}."
             ) from None
-        return
-    if not len(items):
+        return columns
+    several = isinstance(columns, (list, tuple)) or getattr(columns, "ndim", 0) == 1
+    items = list(columns) if several else [columns]
+    if not items:
         raise ValueError(f"columns == {shown(columns)}, must hold at least one column.")
+    kinds: tuple[Any, ...] = (str, (bool, np.bool_), Integral)
     one_kind = any(all(isinstance(item, kind) for item in items) for kind in kinds)
-    a_single_flag = isinstance(columns, (bool, np.bool_))
-    if not one_kind or a_single_flag:
+    if not one_kind or isinstance(columns, (bool, np.bool_)):
         raise TypeError(f"columns == {shown(columns)}, must be {ALLOWED}.")
+    return items
 
 
 def _positions(columns: Any, layout: Layout) -> list[int]:
-    """Return the positions of checked columns."""
-    n, names, wanted = len(layout.blocks), layout.names, ""
-    items = list(columns) if _is_list(columns) else [columns]
+    """Return the positions of columns."""
+    n, names, wanted, items = len(layout.blocks), layout.names, "", _items(columns)
     if isinstance(columns, slice):
         items = list(range(n))[columns]
         wanted = "" if items else f"select at least one of {n} columns"
@@ -670,11 +673,6 @@ def _positions(columns: Any, layout: Layout) -> list[int]:
     if wanted:
         raise ValueError(f"columns == {shown(columns)}, must {wanted}.")
     return [int(item) % n for item in items]
-
-
-def _is_list(columns: Any) -> bool:
-    """Return whether a value holds several columns."""
-    return isinstance(columns, (list, tuple)) or getattr(columns, "ndim", 0) == 1
 
 
 def resolve_columns(
@@ -1054,13 +1052,19 @@ class FunctionKernel(RowKernel):
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         shape, same = (A.shape[0], B.shape[0]), B is A
         params = dict(self.params or {})
-        try:
-            if isinstance(self.function, str):
-                if not issparse(A):
-                    # Some functions of scikit-learn do not take read-only arrays.
-                    A, B = (np.require(block, requirements="W") for block in (A, B))
+        if isinstance(self.function, str):
+            if not issparse(A):
+                # Some functions of scikit-learn do not take read-only arrays.
+                A, B = (np.require(block, requirements="W") for block in (A, B))
+            what = f"The kernel {self.function!r} of scikit-learn failed with params =="
+            with explaining(f"{what} {shown(self.params)}"):
                 return pairwise_kernels(A, B, metric=self.function, **params)
-            A, B = read_only(A, B)
+        A, B = read_only(A, B)
+        with explaining(
+            f"The kernel function {self._name!r} failed on blocks of {shape[0]} and "
+            f"{shape[1]} rows. It must take two blocks of rows and return their Gram "
+            f"matrix. {self._single_rows} The error is"
+        ):
             try:
                 K = self.function(A, B, **params)
             except ValueError as error:
@@ -1068,18 +1072,6 @@ class FunctionKernel(RowKernel):
                 if "buffer source array is read-only" not in str(error):
                     raise
                 K = self.function(A.copy(), B.copy(), **params)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            if isinstance(self.function, str):
-                raise kind(
-                    f"The kernel {self.function!r} of scikit-learn failed with params "
-                    f"== {shown(self.params)}: {error}"
-                ) from error
-            raise kind(
-                f"The kernel function {self._name!r} failed on blocks of {shape[0]} "
-                f"and {shape[1]} rows: {error}. It must take two blocks of rows and "
-                f"return their Gram matrix. {self._single_rows}"
-            ) from error
         return self._checked(K, shape, same)
 
     @property
@@ -1539,14 +1531,8 @@ class FeatureKernel(VectorKernel):
 
 def _run(transformer: Any, method: str, A: Any) -> Any:
     """Call a method of a transformer, and say which one it was if it fails."""
-    try:
-        # Numbers beyond floating point end in features that are refused. A copy,
-        # because a transformer that works in place must not change the sample.
-        with np.errstate(all="ignore"):
-            return getattr(transformer, method)(A.copy())
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"transformer == {shown(transformer)}, must be able to {method} "
-            f"{A.shape[0]} rows of {A.shape[1]} numbers: {error}"
-        ) from error
+    rows = f"{A.shape[0]} rows of {A.shape[1]} numbers"
+    what = f"transformer == {shown(transformer)}, must be able to {method} {rows}"
+    # A copy, because a transformer that works in place must not change the sample.
+    with explaining(what):
+        return getattr(transformer, method)(A.copy())
