@@ -28,7 +28,6 @@ from skdiscrepancy._data.distances import (
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     CombinedKernel,
-    KernelLike,
     RowKernel,
     accept_sparse,
     resolve_columns,
@@ -313,9 +312,7 @@ def quantiles(X: Any, p: Any) -> Callable[[float], float]:
     return partial(quantile_of, _distances(X, p))
 
 
-def _choose(
-    quantile: Callable[[float], float], rule: str, n_bandwidths: int
-) -> list[float]:
+def _choose(quantile: Any, rule: str, n_bandwidths: int) -> list[float]:
     """Apply the rule "median", "grid" or "dyadic" to quantiles of the distances."""
     if rule == "median":
         return [quantile(0.5)]
@@ -376,9 +373,7 @@ def _distances(X: Any, p: Any) -> np.ndarray:
     return distances[distances > least]
 
 
-def radial_parts(
-    kernel: KernelLike, columns: tuple[int, ...] | None = None
-) -> Iterator[tuple[RadialKernel, tuple[int, ...] | None]]:
+def radial_parts(kernel: Any, columns: Any = None) -> Iterator[tuple[Any, Any]]:
     """Yield the radial kernels that a kernel is made of, and their columns."""
     if isinstance(kernel, RadialKernel):
         yield kernel, columns
@@ -391,9 +386,7 @@ def radial_parts(
         yield from radial_parts(kernel.kernel, tuple(chosen))
 
 
-def with_bandwidths(
-    kernel: KernelLike, samples: list[np.ndarray], bandwidths: Iterator[list[float]]
-) -> list[Any]:
+def with_bandwidths(kernel: Any, samples: list[Any], bandwidths: Any) -> list[Any]:
     """Return the kernels that a kernel with several bandwidths stands for.
 
     Parameters

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from itertools import chain, islice
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -215,9 +215,7 @@ class HSICSelector(TableSelector, BaseEstimator):
     verbose: int = 0
 
     @in_one_blas_thread
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
-    ) -> HSICSelector:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
         """Select the columns.
 
         Parameters
@@ -243,9 +241,8 @@ class HSICSelector(TableSelector, BaseEstimator):
         n_chosen = len(path)
         if n_informative < n_chosen and self.n_features_to_select == "auto":
             first = path[0][0]
-            what = f"column {first}"
-            if self.groups is not None:
-                what = f"the group {inputs.group_names[first]!r}"
+            group = f"the group {inputs.group_names[first]!r}"
+            what = f"column {first}" if self.groups is None else group
             warn_user(
                 "n_features_to_select == 'auto' found no column that it can "
                 f"distinguish from noise. It selected {what}, which has the largest "
@@ -304,13 +301,10 @@ class HSICSelector(TableSelector, BaseEstimator):
 
     def _number_of_features(self, n_features: int) -> int | None:
         """Return the number of columns to select, or None for "auto"."""
-        k, what = (
-            self.n_features_to_select,
-            "features" if self.groups is None else "groups",
-        )
+        k = self.n_features_to_select
         if isinstance(k, str) and k == "auto":
             return None
-        context = f", the number of {what},"
+        context = f", the number of {'features' if self.groups is None else 'groups'},"
         allowed = f"'auto', an integer from 1 to {n_features}{context}"
         limits: dict[str, Any] = {"most": n_features, "keyword": "auto"}
         k = check_share(k, "n_features_to_select", allowed, context=context, **limits)
@@ -331,15 +325,11 @@ class HSICSelector(TableSelector, BaseEstimator):
         )
         if self.groups is not None:
             self.path_.group = [inputs.group_names[v] for v in chosen]
-        selected = np.zeros(len(inputs.groups), dtype=bool)
-        selected[chosen] = True
-        left = np.argsort(-scores, kind="stable")
-        ranking = np.empty(len(inputs.groups), dtype=int)
-        order = [*chosen, *(v for v in left if not selected[v])]
-        ranking[order] = np.arange(1, len(inputs.groups) + 1)
+        # Each variable once: the chosen ones, and then the others.
+        order = dict.fromkeys([*chosen, *np.argsort(-scores, kind="stable").tolist()])
         self.scores_ = inputs.expand(scores)
-        self.support_ = inputs.expand(selected)
-        self.ranking_ = inputs.expand(ranking)
+        self.ranking_ = inputs.expand(1 + np.argsort(list(order)))
+        self.support_ = self.ranking_ <= len(chosen)
         self.n_features_ = int(self.support_.sum())
         self.kinds_ = inputs.kinds
 
@@ -359,8 +349,6 @@ def check_share(
     return float(value)
 
 
-# The training rows and the held-out rows of a fold.
-Split = tuple[np.ndarray, np.ndarray]
 # Parameters that cannot be searched, and where to set them.
 REFUSED = {
     "n_features_to_select": "Set its range by min_features_to_select and "
@@ -469,7 +457,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     @in_one_blas_thread
     def fit(
         self, X: ArrayLike, y: ArrayLike, groups: Any = None, sample_weight: Any = None
-    ) -> HSICSelectorCV:
+    ) -> Self:
         """Choose the number of columns and the parameters, and select the columns.
 
         Parameters
@@ -558,9 +546,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
                 )
         return settings
 
-    def _splits(
-        self, X: Any, y: Any, groups: Any, candidate: HSICSelector
-    ) -> list[Split]:
+    def _splits(self, X: Any, y: Any, groups: Any, candidate: Any) -> list[Any]:
         """Return the training rows and the held-out rows of the folds."""
         X, y, groups = indexable(X, y, groups)
         labels = y.ndim == 1 and TargetKernel(y, candidate).of_labels
@@ -583,19 +569,19 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         if not splits:
             raise ValueError(f"{name} has no folds, must have one or more.")
         for train, test in splits:
-            for part, verb, word, least in (
-                (train, "train", "on", 2),
-                (test, "hold", "out", 4),
+            for part, does, least in (
+                (train, "train{} on", 2),
+                (test, "hold{} out", 4),
             ):
                 if np.ndim(part) != 1 or len(part) < least:
                     raise ValueError(
-                        f"{name} {verb}s {word} {np.size(part)} of {len(X)} rows, must "
-                        f"{verb} {word} {least} or more."
+                        f"{name} {does.format('s')} {np.size(part)} of {len(X)} rows, "
+                        f"must {does.format('')} {least} or more."
                     )
         return splits
 
     def _set_results(
-        self, settings: list[dict[str, Any]], sizes: range, scores: np.ndarray
+        self, settings: list[Any], sizes: range, scores: np.ndarray
     ) -> int:
         """Set the table of scores and the best parameters, and return the best size.
 
@@ -622,15 +608,13 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         bounds: dict[str, Any] = {"integer": True, "most": n_features}
         bounds["context"] = ", the number of features"
         least = check_number(least, "min_features_to_select", least=1, **bounds)
-        if most is None:
-            most = n_features
-        bounds["least"] = least
-        return least, check_number(most, "max_features_to_select", **bounds)
+        most = n_features if most is None else most
+        return least, check_number(
+            most, "max_features_to_select", least=least, **bounds
+        )
 
 
-def _held_out_scores(
-    inputs: Inputs, y: np.ndarray, least: int, task: tuple[HSICSelector, Split]
-) -> np.ndarray:
+def _held_out_scores(inputs: Inputs, y: Any, least: int, task: Any) -> np.ndarray:
     """Return the unbiased CKA of the first columns on the held-out rows of a fold.
 
     There is one value for each number of columns, starting at `least`.
@@ -659,9 +643,7 @@ def _held_out_scores(
     return np.array(scores)
 
 
-def _candidate(
-    selector: HSICSelector, setting: dict[str, Any], most: int, y: Any
-) -> HSICSelector:
+def _candidate(selector: Any, setting: Any, most: int, y: Any) -> HSICSelector:
     """Return the selector of the largest number of columns, for a setting.
 
     "auto" chooses its target kernel from all rows, because the rows of a fold alone

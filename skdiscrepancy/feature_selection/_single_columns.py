@@ -11,7 +11,7 @@ from functools import cache
 from itertools import chain, islice, permutations
 from numbers import Integral
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,10 +150,8 @@ class Inputs:
 
     def expand(self, of_variables: np.ndarray) -> np.ndarray:
         """Return one entry for each column, from one entry for each variable."""
-        of_columns = np.empty(self.values.shape[1], dtype=of_variables.dtype)
-        for columns, value in zip(self.groups, of_variables, strict=True):
-            of_columns[columns] = value
-        return of_columns
+        sizes = [len(columns) for columns in self.groups]
+        return np.repeat(of_variables, sizes)[np.argsort(np.concatenate(self.groups))]
 
 
 class TableSelector(SelectorMixin):
@@ -183,8 +181,7 @@ class TableSelector(SelectorMixin):
                 return super().transform(X)
         check_columns(self, X, reset=False)
         columns = names_of(X)
-        kept = [columns[j] for j in self.get_support(indices=True)]
-        return take_columns(X, kept)
+        return take_columns(X, [columns[j] for j in self.get_support(indices=True)])
 
     def inverse_transform(self, X: Any) -> Any:
         """Insert a column of zeros for each column that was not selected.
@@ -263,9 +260,7 @@ def with_weight(sample_weight: Any, *samples: Any) -> list[Any]:
     return [*found, weights[weights > 0]]
 
 
-def _inputs(
-    values: Any, names: Any, kinds: Any, params: Any, sample_weight: Any
-) -> Inputs:
+def _inputs(values: Any, names: Any, kinds: Any, params: Any, weights: Any) -> Inputs:
     """Return the columns of a sample, with the groups and weights that it has."""
     names = names or list(range(values.shape[1]))
     labels = np.array(kinds or ["number"] * len(names)) == "category"
@@ -273,11 +268,9 @@ def _inputs(
     if isinstance(values, np.ndarray):
         gaps = np.isnan(values).any(axis=0)
     group_names, members = read_groups(getattr(params, "groups", None), names)
-    weights = None
-    if sample_weight is not None:
-        weights = check_weights(sample_weight, len(values), 2)
-    found = values, labels, gaps, names, members, group_names, kinds, weights
-    return Inputs(*found)
+    if weights is not None:
+        weights = check_weights(weights, len(values), 2)
+    return Inputs(values, labels, gaps, names, members, group_names, kinds, weights)
 
 
 def _numbers_of(column: Column) -> np.ndarray:
@@ -516,6 +509,10 @@ class Columns:
         self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
 
+    def with_target(self, rows: Any, kernel: Any) -> Any:
+        """Return the target, which has the features and weights of the columns."""
+        return Variable(rows, kernel, self.features, self.inputs.weights)
+
     def rows(self, v: int, inputs: Inputs | None = None) -> np.ndarray:
         """Return the rows of one variable as numbers, here or in another sample."""
         return self.blocks[v](inputs or self.inputs)
@@ -548,9 +545,7 @@ class Columns:
         """Return the CKA of two columns."""
         return self.variable(v).alignment(self.variable(other))
 
-    def permuted_alignments(
-        self, target: Variable, permutations: list[np.ndarray]
-    ) -> np.ndarray:
+    def permuted_alignments(self, target: Any, permutations: Any) -> np.ndarray:
         """Return the CKA of all columns with a variable, for permuted rows.
 
         The shape is (1 + n_permutations, n_features). The first row is the CKA without
@@ -621,7 +616,7 @@ class LazyColumns(Columns):
     A pass over the rows compares all columns with one variable.
     """
 
-    def with_target(self, rows: LazyRows, kernel: Any) -> int:
+    def with_target(self, rows: Any, kernel: Any) -> int:
         """Return the position of the target, which is the last variable."""
         p = len(self.inputs.groups)
         variables = [*map(self.with_kernel, range(p)), (rows, kernel)]
@@ -698,10 +693,7 @@ class TargetKernel:
 
     def variable(self, y: Any, columns: Columns) -> Any:
         """Return y with its kernel, beside columns of the same rows."""
-        if isinstance(columns, LazyColumns):
-            return columns.with_target(self.rows_of(y), self.kernel)
-        how = columns.features, columns.inputs.weights
-        return Variable(self.rows_of(y), self.kernel, *how)
+        return columns.with_target(self.rows_of(y), self.kernel)
 
 
 # Up to this many rows, all permutations are used.
@@ -718,6 +710,8 @@ def row_orders(n: int, seeds: list[int]) -> Iterator[np.ndarray]:
         yield np.random.RandomState(seed).permutation(n)
 
 
+# A score and a p-value for each column, or no p-values.
+Scores: TypeAlias = tuple[np.ndarray, np.ndarray | None]
 CHOICES = {"statistic": ("cka", "hsic"), "pvalue": ("gamma", "permutation", None)}
 
 
@@ -844,9 +838,7 @@ class HSICScore(BaseEstimator):
     verbose: int = 0
 
     @in_one_blas_thread
-    def __call__(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    def __call__(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Scores:
         """Compute the score and the p-value of every column.
 
         Parameters
@@ -920,9 +912,7 @@ class HSICScore(BaseEstimator):
         return pvalue
 
 
-def hsic_regression(
-    X: ArrayLike, y: ArrayLike, **params: Any
-) -> tuple[np.ndarray, np.ndarray | None]:
+def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     """Compute the dependence of a numeric y on every column, with p-values.
 
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
@@ -979,9 +969,7 @@ def hsic_regression(
     return HSICScore(**{"target_kernel": target_kernel, **params})(X, y)
 
 
-def hsic_classif(
-    X: ArrayLike, y: ArrayLike, **params: Any
-) -> tuple[np.ndarray, np.ndarray | None]:
+def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     """Compute the dependence of labels on every column, with p-values.
 
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects

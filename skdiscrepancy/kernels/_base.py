@@ -652,21 +652,14 @@ def _positions(columns: Any, layout: Layout) -> list[int]:
         missing = [name for name in items if name not in names]
         items = [names.index(name) for name in items if name in names]
         if not names:
-            wanted = (
-                f"hold positions from 0 to {n - 1}, because the data have no column "
-                "names"
-            )
+            wanted = f"hold positions from 0 to {n - 1}: the data have no column names"
         elif missing:
             wanted = (
-                f"hold names of columns. {missing[0]!r} is not among the columns "
-                f"{shown(names)}"
+                f"hold names: {missing[0]!r} is not among the columns {shown(names)}"
             )
     elif isinstance(items[0], (bool, np.bool_)):
         if len(items) != n or not any(items):
-            wanted = (
-                f"hold {n} flags, one for each column, and at least one of them must "
-                "be True"
-            )
+            wanted = f"hold {n} flags, and at least one of them must be True"
         items = np.flatnonzero(items).tolist()
     elif not all(-n <= item < n for item in items):
         wanted = f"hold positions from 0 to {n - 1}, because there are {n} columns"
@@ -675,9 +668,7 @@ def _positions(columns: Any, layout: Layout) -> list[int]:
     return [int(item) % n for item in items]
 
 
-def resolve_columns(
-    kernels: list[KernelLike], table: Any, n_features: int
-) -> list[KernelLike]:
+def resolve_columns(kernels: list[Any], table: Any, n_features: int) -> list[Any]:
     """Return kernels with positions in place of the names of columns of a table."""
     return [
         kernel.resolve(table, n_features) if isinstance(kernel, Kernel) else kernel

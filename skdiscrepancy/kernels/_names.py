@@ -312,9 +312,7 @@ def _shortened(value: Any) -> str:
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 3]}..."
 
 
-def choose_target_kernels(
-    target_kernel: Any, y: np.ndarray, kernels: list[KernelLike]
-) -> list[Any]:
+def choose_target_kernels(target_kernel: Any, y: Any, kernels: list[Any]) -> list[Any]:
     """Return the kernels on y, given the parameter and the kernels on X."""
     if not (isinstance(target_kernel, str) and target_kernel == "auto"):
         return check_kernel(target_kernel, "target_kernel", ("auto", *KERNELS))
@@ -341,9 +339,7 @@ def is_for_columns(kernel: KernelLike, *kinds: type) -> bool:
     )
 
 
-def as_target(
-    y: np.ndarray, kernels: list[KernelLike], target_kernel: Any
-) -> np.ndarray:
+def as_target(y: Any, kernels: list[Any], target_kernel: Any) -> np.ndarray:
     """Return y with one column for each target, as labels or as numbers."""
     y = y if isinstance(y, SparseRows) else as_labels(y, "y")
     if sample_dtype(kernels) is None or isinstance(y, SparseRows):

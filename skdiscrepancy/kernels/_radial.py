@@ -216,11 +216,7 @@ class RadialKernel(Kernel):
         raise ValueError(f"{self!r} is not twice differentiable.")
 
     def evaluate_stein(
-        self,
-        distance: np.ndarray,
-        inner: np.ndarray,
-        cross: np.ndarray,
-        out: np.ndarray,
+        self, distance: np.ndarray, inner: np.ndarray, cross: np.ndarray, out: Any
     ) -> np.ndarray:
         """Write value * inner - slope * (cross - 1) - curvature to an array.
 
@@ -638,12 +634,7 @@ class MaternKernel(RadialKernel):
     """
 
     def __init__(
-        self,
-        *,
-        nu: float = 1.5,
-        p: float = 2,
-        bandwidth: Any = None,
-        metric: Any = None,
+        self, *, nu: float = 1.5, p: Any = 2, bandwidth: Any = None, metric: Any = None
     ):
         super().__init__(bandwidth=bandwidth, metric=metric)
         self.nu = nu
