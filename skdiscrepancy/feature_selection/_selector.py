@@ -23,6 +23,7 @@ from skdiscrepancy._data.checks import (
     check_run_options,
     declares_parameters,
     draw_seeds,
+    explaining,
     generator_of,
     shown,
     warn_user,
@@ -522,13 +523,9 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
 
     def _settings(self) -> list[dict[str, Any]]:
         """Return the settings of the parameters that are searched."""
-        try:
+        what = f"param_grid == {shown(self.param_grid)}, must be a dict or a list of"
+        with explaining(f"{what} dicts with values in lists"):
             settings = list(ParameterGrid(self.param_grid or {}))
-        except (TypeError, ValueError) as error:
-            raise type(error)(
-                f"param_grid == {shown(self.param_grid)}, must be a dict or a list of "
-                f"dicts with values in lists: {error}"
-            ) from error
         names = list(chain.from_iterable(settings))
         for refused, remedy in REFUSED.items():
             if not set(names).isdisjoint(refused.split(" or ")):
@@ -569,14 +566,14 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         if not splits:
             raise ValueError(f"{name} has no folds, must have one or more.")
         for train, test in splits:
-            for part, does, least in (
-                (train, "train{} on", 2),
-                (test, "hold{} out", 4),
+            for part, verb, word, least in (
+                (train, "train", "on", 2),
+                (test, "hold", "out", 4),
             ):
                 if np.ndim(part) != 1 or len(part) < least:
                     raise ValueError(
-                        f"{name} {does.format('s')} {np.size(part)} of {len(X)} rows, "
-                        f"must {does.format('')} {least} or more."
+                        f"{name} {verb}s {word} {np.size(part)} of {len(X)} rows, must "
+                        f"{verb} {word} {least} or more."
                     )
         return splits
 

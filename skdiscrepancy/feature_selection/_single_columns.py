@@ -325,14 +325,10 @@ def read_groups(groups: Any, names: list[Any]) -> tuple[list[Any], list[list[int
         refuse_missing(array, "groups")
         keys = [(True, label) for label in array]
     members: dict[tuple[bool, Any], list[int]] = {}
-    try:
+    what = f"groups == {shown(groups)}, must have labels that can be hashed"
+    with explaining(f"{what}, like strings and numbers"):
         for j, key in enumerate(keys):
             members.setdefault(key, []).append(j)
-    except TypeError as error:
-        raise TypeError(
-            f"groups == {shown(groups)}, must have labels that can be hashed, like "
-            f"strings and numbers: {error}."
-        ) from error
     group_names = [label if grouped else names[label] for grouped, label in members]
     return group_names, list(members.values())
 

@@ -1032,13 +1032,9 @@ class FunctionKernel(RowKernel):
         except (TypeError, ValueError):
             # Compiled functions may have none.
             return
-        try:
+        what = f"The kernel function {self._name!r} does not take two blocks of rows"
+        with explaining(f"{what} with params == {shown(self.params)}"):
             signature.bind(None, None, **(self.params or {}))
-        except TypeError as error:
-            raise TypeError(
-                f"The kernel function {self._name!r} does not take two blocks of "
-                f"rows with params == {shown(self.params)}: {error}."
-            ) from None
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         shape, same = (A.shape[0], B.shape[0]), B is A
