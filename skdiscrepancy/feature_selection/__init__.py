@@ -7,7 +7,7 @@ from skdiscrepancy.feature_selection._selector import (
     HSICSelectorCV as HSICSelectorCV,
 )
 from skdiscrepancy.feature_selection._single_columns import (
-    HSICScore as HSICScore,
+    ColumnCKA as ColumnCKA,
     hsic_classif as hsic_classif,
     hsic_regression as hsic_regression,
 )

@@ -712,7 +712,7 @@ CHOICES = {"statistic": ("cka", "hsic"), "pvalue": ("gamma", "permutation", None
 
 
 @declares_parameters
-class HSICScore(BaseEstimator):
+class ColumnCKA(BaseEstimator):
     r"""Score function for univariate selectors: the dependence of y on each column.
 
     Pass it to :class:`~sklearn.feature_selection.SelectKBest`,
@@ -809,10 +809,10 @@ class HSICScore(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn.feature_selection import SelectKBest
-    >>> from skdiscrepancy.feature_selection import HSICScore
+    >>> from skdiscrepancy.feature_selection import ColumnCKA
     >>> X = np.random.RandomState(0).normal(size=(100, 5))
     >>> y = X[:, 3] ** 2
-    >>> selector = SelectKBest(HSICScore(), k=1).fit(X, y)
+    >>> selector = SelectKBest(ColumnCKA(), k=1).fit(X, y)
     >>> selector.scores_.round(2).tolist()
     [0.03, 0.01, 0.03, 0.51, 0.04]
     >>> selector.get_feature_names_out().tolist()
@@ -914,7 +914,7 @@ def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
     dependence of any form, unlike :func:`~sklearn.feature_selection.f_regression`. The
     p-values come from a permutation test, by default from the exact moments of all
-    permutations [2]_. See :class:`HSICScore`.
+    permutations [2]_. See :class:`ColumnCKA`.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -926,7 +926,7 @@ def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Numeric target.
     **params : dict
-        Parameters of :class:`HSICScore`.
+        Parameters of :class:`ColumnCKA`.
 
     Returns
     -------
@@ -938,7 +938,7 @@ def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     See Also
     --------
     hsic_classif : Scores columns for labels.
-    HSICScore : Lists all parameters.
+    ColumnCKA : Lists all parameters.
     HSICSelector : Also leaves out redundant columns.
 
     References
@@ -962,7 +962,7 @@ def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     kernel = check_single_kernel(params.get("kernel", "gaussian"), "kernel")
     # y holds numbers, even if the columns hold labels.
     target_kernel = "gaussian" if isinstance(kernel, IndicatorKernel) else kernel
-    return HSICScore(**{"target_kernel": target_kernel, **params})(X, y)
+    return ColumnCKA(**{"target_kernel": target_kernel, **params})(X, y)
 
 
 def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
@@ -971,7 +971,7 @@ def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
     dependence of any form, unlike :func:`~sklearn.feature_selection.f_classif`. The
     p-values come from a permutation test, by default from the exact moments of all
-    permutations [2]_. See :class:`HSICScore`.
+    permutations [2]_. See :class:`ColumnCKA`.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -983,7 +983,7 @@ def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Labels of any type.
     **params : dict
-        Parameters of :class:`HSICScore`.
+        Parameters of :class:`ColumnCKA`.
 
     Returns
     -------
@@ -995,7 +995,7 @@ def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     See Also
     --------
     hsic_regression : Scores columns for a numeric y.
-    HSICScore : Lists all parameters.
+    ColumnCKA : Lists all parameters.
     HSICSelector : Also leaves out redundant columns.
 
     References
@@ -1014,4 +1014,4 @@ def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     >>> scores.round(2).tolist()
     [0.46, 0.24, 0.79, 0.8]
     """
-    return HSICScore(**{"target_kernel": "indicator", **params})(X, y)
+    return ColumnCKA(**{"target_kernel": "indicator", **params})(X, y)

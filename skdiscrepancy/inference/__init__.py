@@ -11,7 +11,7 @@ from skdiscrepancy.inference._conditional import (
 )
 from skdiscrepancy.inference._dependence_matrix import HSICMatrixResult, hsic_matrix
 from skdiscrepancy.inference._multiple_tests import (
-    ColumnTests,
+    ColumnTestsResult,
     KSampleResult,
     hsic_column_tests,
     k_sample_test,
@@ -28,7 +28,7 @@ from skdiscrepancy.inference._tests import (
 )
 
 __all__ = [
-    "ColumnTests",
+    "ColumnTestsResult",
     "ComparisonResult",
     "ConditionalTestResult",
     "HSICMatrixResult",
