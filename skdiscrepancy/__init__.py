@@ -79,6 +79,8 @@ __version__ = "0.1.0"
 # A module is imported when one of its names is first used. This keeps the import of
 # skdiscrepancy fast, and a two-sample test does not load mixtures or selectors.
 _NAMES = {
+    "": "bandwidths designs feature_selection inference kernels model_checking "
+    "monitoring plotting pooling tables",
     "_estimators.cka": "CKAEstimator CKAResult cka_score",
     "_estimators.hsic": "HSICEstimator hsic_from_gram hsic_score",
     "_estimators.ksd": "KSDEstimator ksd_from_gram ksd_score",
@@ -94,18 +96,14 @@ _NAMES = {
     "tables": "TableEncoder",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-_PACKAGES = (
-    "bandwidths designs feature_selection inference kernels model_checking monitoring "
-    "plotting pooling tables"
-)
-__all__ = sorted([*_MODULES, *_PACKAGES.split()])
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_MODULES.get(name, name)}")
-    value = getattr(module, name) if name in _MODULES else module
+    module = import_module(f"{__name__}.{_MODULES[name] or name}")
+    value = getattr(module, name) if _MODULES[name] else module
     globals()[name] = value
     return value
 

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
 from math import ceil, log2, sqrt
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ from sklearn.base import clone
 from skdiscrepancy._data.arrays import check_rows
 from skdiscrepancy._data.checks import check_number, check_value
 from skdiscrepancy._data.distances import (
-    MAX_ROWS,
     TOO_LARGE,
     ColumnDistances,
     Rows,
@@ -29,7 +28,6 @@ from skdiscrepancy._data.distances import (
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     CombinedKernel,
-    KernelLike,
     RowKernel,
     accept_sparse,
     resolve_columns,
@@ -51,8 +49,6 @@ BLOCK_ROWS = 256
 ROUNDING = 1e-12
 # The smallest and the largest positive float.
 SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
-# Columns that distances are computed in, None for all columns, and order or metric.
-Key: TypeAlias = tuple[tuple[int, ...] | None, Any]
 
 
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
@@ -95,9 +91,14 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     >>> sorted(inter_sample_distances([[0.0], [0.0], [3.0]]).tolist())
     [3.0, 3.0]
     """
+    return _distances(*_read(X, p))
+
+
+def _read(X: ArrayLike, p: float) -> tuple[Any, float]:
+    """Return some rows of a sample, and the order of a Minkowski distance."""
     p = check_number(p, "p", least=1, finite=False)
     X = check_rows(X, accept_sparse="csr" if p in (1, 2) else False)
-    return _distances(representative_rows([X]), p)
+    return representative_rows([X]), p
 
 
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
@@ -135,7 +136,7 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     >>> median_bandwidth([[0.0], [1.0], [3.0]])
     2.0
     """
-    return quantile_of(inter_sample_distances(X, p=p), 0.5)
+    return quantiles(*_read(X, p))(0.5)
 
 
 def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.ndarray:
@@ -179,8 +180,7 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     [1.0, 4.275, 7.55]
     """
     n_bandwidths = check_value(n_bandwidths, "n_bandwidths")
-    quantile = partial(quantile_of, inter_sample_distances(X, p=p))
-    return np.array(_choose(quantile, "grid", n_bandwidths))
+    return np.array(_choose(quantiles(*_read(X, p)), "grid", n_bandwidths))
 
 
 def kernel_collection(
@@ -245,11 +245,7 @@ def kernel_collection(
 
 
 def build_collection(
-    samples: list[np.ndarray],
-    kernels: list[KernelLike],
-    bandwidth: Any,
-    n_bandwidths: int,
-    run: Callable[..., Iterable[Any]] | None = None,
+    samples: Any, kernels: list[Any], bandwidth: Any, n_bandwidths: int, run: Any = None
 ) -> list[Any]:
     """Build a list of kernels with bandwidths from the pooled rows of the samples.
 
@@ -276,7 +272,7 @@ def build_collection(
     given = [bandwidth if k.bandwidth is None else k.bandwidth for k, _ in parts]
     # Each kernel has the distances of its columns in its norm or metric.
     keys = [(columns, kernel.metric or kernel.norm) for kernel, columns in parts]
-    rules: dict[Key, dict[str, None]] = {}
+    rules: dict[tuple[Any, Any], dict[str, None]] = {}
     for key, values in zip(keys, given, strict=True):
         if isinstance(values, str):
             rules.setdefault(key, {})[values] = None
@@ -287,23 +283,16 @@ def build_collection(
         for columns in dict.fromkeys(key[0] for key in rules)
     }
 
-    def apply_rules(key: Key) -> dict[str, list[float]]:
+    def apply_rules(key: tuple[Any, Any]) -> dict[str, list[float]]:
         """Return the bandwidths that each rule gives for one kind of distances."""
-        own, p = rows[key[0]], key[1]
-        if isinstance(p, Real) and own.shape[1] == 1 and len(own) > 1:
-            # On one column all norms agree, and sorting replaces the list of distances.
-            quantile = ColumnDistances(own[:, 0]).quantile
-        else:
-            quantile = partial(quantile_of, _distances(own, p))
+        quantile = quantiles(rows[key[0]], key[1])
         return {rule: _choose(quantile, rule, n_bandwidths) for rule in rules[key]}
 
     results = map(apply_rules, rules) if run is None else run(rules, apply_rules)
     found = dict(zip(rules, results, strict=True))
     chosen = (
-        found[key][values]
-        if isinstance(values, str)
-        else np.atleast_1d(values).tolist()
-        for key, values in zip(keys, given, strict=True)
+        found[key][own] if isinstance(own, str) else np.atleast_1d(own).tolist()
+        for key, own in zip(keys, given, strict=True)
     )
     return [
         member
@@ -312,19 +301,18 @@ def build_collection(
     ]
 
 
-def column_medians(X: np.ndarray) -> np.ndarray:
-    """Return the median non-zero distance of each column, 1.0 if it is constant."""
-    medians = []
-    for column in X.T:
-        if len(column) > MAX_ROWS:
-            column = representative_rows([column[:, np.newaxis]])[:, 0]
-        medians.append(ColumnDistances(column).quantile(0.5))
-    return np.array(medians)
+def quantiles(X: Any, p: Any) -> Callable[[float], float]:
+    """Return the quantiles of the non-zero distances between rows, as a function.
+
+    `p` is the order of the distances, or their metric.
+    """
+    if isinstance(p, Real) and X.shape[1] == 1 and len(X) > 1:
+        # On one column all norms agree, and sorting replaces the list of distances.
+        return ColumnDistances(X[:, 0]).quantile
+    return partial(quantile_of, _distances(X, p))
 
 
-def _choose(
-    quantile: Callable[[float], float], rule: str, n_bandwidths: int
-) -> list[float]:
+def _choose(quantile: Any, rule: str, n_bandwidths: int) -> list[float]:
     """Apply the rule "median", "grid" or "dyadic" to quantiles of the distances."""
     if rule == "median":
         return [quantile(0.5)]
@@ -385,9 +373,7 @@ def _distances(X: Any, p: Any) -> np.ndarray:
     return distances[distances > least]
 
 
-def radial_parts(
-    kernel: KernelLike, columns: tuple[int, ...] | None = None
-) -> Iterator[tuple[RadialKernel, tuple[int, ...] | None]]:
+def radial_parts(kernel: Any, columns: Any = None) -> Iterator[tuple[Any, Any]]:
     """Yield the radial kernels that a kernel is made of, and their columns."""
     if isinstance(kernel, RadialKernel):
         yield kernel, columns
@@ -400,9 +386,7 @@ def radial_parts(
         yield from radial_parts(kernel.kernel, tuple(chosen))
 
 
-def with_bandwidths(
-    kernel: KernelLike, samples: list[np.ndarray], bandwidths: Iterator[list[float]]
-) -> list[Any]:
+def with_bandwidths(kernel: Any, samples: list[Any], bandwidths: Any) -> list[Any]:
     """Return the kernels that a kernel with several bandwidths stands for.
 
     Parameters

@@ -12,6 +12,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import RandomState
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data.checks import (
@@ -301,13 +302,10 @@ def at_least(n: Any, least: int, design: Design) -> int:
             f"n == {shown(n)}, must be an integer >= {least} for the design "
             f"{shown(design)}: the number of samples."
         )
-    if n < least:
+    if not least <= int(n) <= LARGEST:
+        allowed = f">= {least}" if n < least else "at most 2**40"
         raise ValueError(
-            f"n_samples == {n}, must be >= {least} for the design {shown(design)}."
-        )
-    if int(n) > LARGEST:
-        raise ValueError(
-            f"n_samples == {shown(n)}, must be at most 2**40 for the design "
+            f"n_samples == {shown(n)}, must be {allowed} for the design "
             f"{shown(design)}."
         )
     return int(n)
@@ -323,7 +321,7 @@ SURPLUS = 6
 
 
 def draw_ranks(
-    offsets: np.ndarray, size: int, replace: bool, generator: np.random.RandomState
+    offsets: np.ndarray, size: int, replace: bool, rng: RandomState
 ) -> Iterator[tuple[int, int, np.ndarray]]:
     """Draw ranks of pairs and yield them in sorted order, a few rows at a time.
 
@@ -335,7 +333,7 @@ def draw_ranks(
         Number of ranks.
     replace : bool
         Whether to draw with replacement.
-    generator : RandomState
+    rng : RandomState
         Draws the ranks.
 
     Yields
@@ -345,56 +343,52 @@ def draw_ranks(
     """
     population = int(offsets[-1])
     if size <= MAX_AT_ONCE:
-        yield 0, len(offsets) - 1, _draw(population, size, replace, generator)
+        yield 0, len(offsets) - 1, _draw(population, size, replace, rng)
         return
     # The caller may use the generator between two parts, so the parts need their own.
-    generator = np.random.RandomState(draw_seeds(generator, 1)[0])
+    rng = RandomState(draw_seeds(rng, 1)[0])
     wanted = np.linspace(0, population, -(-size // PART_SIZE) + 1)
     rows = np.unique(np.searchsorted(offsets, wanted))
     ranges = np.diff(offsets[rows])
     if replace:
-        counts = generator.multinomial(size, ranges / population)
+        counts = rng.multinomial(size, ranges / population)
         surplus = np.empty(0, dtype=np.int64)
     else:
         # Each rank is included independently with the same probability, so the counts
         # are binomial. Given the total count, all sets of ranks are equally likely. The
         # total is slightly too large, so the surplus ranks are removed at random.
         probability = min(1.0, (size + SURPLUS * np.sqrt(size)) / population)
-        counts = generator.binomial(ranges, probability)
+        counts = rng.binomial(ranges, probability)
         while counts.sum() < size:
-            counts = generator.binomial(ranges, probability)
+            counts = rng.binomial(ranges, probability)
         total = int(counts.sum())
-        surplus = _draw_distinct(total, total - size, generator)
+        surplus = _draw_distinct(total, total - size, rng)
     bounds = np.concatenate(([0], np.cumsum(counts)))
     for b, count in enumerate(counts):
-        ranks = _draw(int(ranges[b]), int(count), replace, generator)
+        ranks = _draw(int(ranges[b]), int(count), replace, rng)
         first, last = np.searchsorted(surplus, bounds[b : b + 2])
         ranks = np.delete(ranks, surplus[first:last] - bounds[b])
         yield int(rows[b]), int(rows[b + 1]), ranks + offsets[rows[b]]
 
 
-def _draw(
-    population: int, size: int, replace: bool, generator: np.random.RandomState
-) -> np.ndarray:
+def _draw(population: int, size: int, replace: bool, rng: RandomState) -> np.ndarray:
     """Draw `size` integers below `population`, sorted."""
     if replace:
-        return np.sort(generator.randint(population, size=size, dtype=np.int64))
+        return np.sort(rng.randint(population, size=size, dtype=np.int64))
     if size <= population // 2:
-        return _draw_distinct(population, size, generator)
+        return _draw_distinct(population, size, rng)
     kept = np.ones(population, dtype=bool)
-    kept[_draw_distinct(population, population - size, generator)] = False
+    kept[_draw_distinct(population, population - size, rng)] = False
     return np.flatnonzero(kept)
 
 
-def _draw_distinct(
-    population: int, size: int, generator: np.random.RandomState
-) -> np.ndarray:
+def _draw_distinct(population: int, size: int, rng: RandomState) -> np.ndarray:
     """Draw `size` distinct integers below `population`, sorted.
 
     Each round draws only as many integers as are still missing. The set never exceeds
     `size`, and no integer is preferred, so all sets of that size are equally likely.
     """
-    drawn = generator.randint(population, size=size, dtype=np.int64)
+    drawn = rng.randint(population, size=size, dtype=np.int64)
     while True:
         # Sorting in place is much faster here than the hash table of numpy.unique.
         drawn.sort()
@@ -404,7 +398,7 @@ def _draw_distinct(
         if not missing:
             return drawn
         drawn = drawn[new]
-        more = generator.randint(population, size=missing, dtype=np.int64)
+        more = rng.randint(population, size=missing, dtype=np.int64)
         drawn = np.concatenate((drawn, more))
 
 
@@ -648,14 +642,10 @@ class Blocks(StreamedDesign):
             b = self._count("n_blocks", n, isqrt(n), n // 2)
             size, rest = n // b, n % b
             return [size] * b + ([rest] if rest >= 2 else [])
-        try:
-            sizes = np.asarray(self.block_sizes)
-            are_integers = sizes.ndim == 1 and sizes.dtype.kind in "iu"
-        except ValueError:
-            # Lists of different lengths.
-            are_integers = False
+        given = np.asarray(self.block_sizes, dtype=object)
+        integers = given.ndim == 1 and all(isinstance(size, Integral) for size in given)
         # In integers of Python, whose sum does not overflow.
-        values = sizes.tolist() if are_integers else []
+        values = [int(size) for size in given] if integers else []
         if not values or min(values) < 2 or sum(values) > n:
             raise ValueError(
                 f"block_sizes == {shown(self.block_sizes)}, must be integers of at "
@@ -842,17 +832,7 @@ def check_design(design: Any) -> Design:
     )
 
 
-__all__ = [
-    "Blocks",
-    "CompleteU",
-    "CompleteV",
-    "Cross",
-    "Design",
-    "Linear",
-    "RandomPairs",
-    "Subdiagonals",
-    "check_design",
-]
+__all__ = ["Design", "check_design", *(kind.__name__ for kind in DESIGNS.values())]
 
 
 def __dir__() -> list[str]:

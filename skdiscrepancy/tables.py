@@ -29,6 +29,7 @@ from skdiscrepancy._data.blocks import LazyRows, open_rows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_number,
+    explaining,
     shown,
     text_of,
     warn_user,
@@ -528,14 +529,9 @@ def encode(encoder: Any, X: Any) -> Any:
 
 def _run(encoder: Any, method: str, X: Any) -> Any:
     """Call a method of your own encoder, and name the parameter if it fails."""
-    try:
-        # Numbers beyond floating point end in values that are refused.
-        with np.errstate(all="ignore"):
-            return getattr(encoder, method)(X)
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        must = f"must be able to {method} the columns of X: {error}"
-        raise kind(f"encoder == {shown(encoder)}, {must}") from error
+    what = f"encoder == {shown(encoder)}"
+    with explaining(f"{what}, must be able to {method} the columns of X"):
+        return getattr(encoder, method)(X)
 
 
 def refuse_encoder_of_blocks(encoder: Any) -> None:

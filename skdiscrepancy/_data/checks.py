@@ -7,7 +7,8 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial, wraps
@@ -269,6 +270,17 @@ def warn_user(message: str) -> None:
             break
         frame, level = frame.f_back, level + 1
     warnings.warn(message, UserWarning, stacklevel=outside)
+
+
+@contextmanager
+def explaining(text: str) -> Iterator[None]:
+    """Put a text before error messages; numbers beyond floating point are no errors."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{text}: {error}") from error
 
 
 # Allowed types of the parameter `random_state`.

@@ -348,8 +348,8 @@ class Variable:
 
     def alignment(self, other: Variable) -> float:
         """Return CKA of the V-statistic, from 0 to 1."""
-        scale = self.norm * other.norm
-        return float(np.clip(self.product(other) / scale, 0, 1)) if scale > 0 else 0.0
+        norms = np.array([self.norm]), np.array([other.norm])
+        return float(cka(np.array([[self.product(other)]]), *norms)[0, 0].clip(0, 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,20 +2,17 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.feature_selection._selector import HSICSelector, HSICSelectorCV
+from skdiscrepancy.feature_selection._selector import (
+    HSICSelector as HSICSelector,
+    HSICSelectorCV as HSICSelectorCV,
+)
 from skdiscrepancy.feature_selection._single_columns import (
-    ColumnCKA,
-    hsic_classif,
-    hsic_regression,
+    ColumnCKA as ColumnCKA,
+    hsic_classif as hsic_classif,
+    hsic_regression as hsic_regression,
 )
 
-__all__ = [
-    "ColumnCKA",
-    "HSICSelector",
-    "HSICSelectorCV",
-    "hsic_classif",
-    "hsic_regression",
-]
+__all__ = sorted(name for name in globals() if not name.startswith("_"))
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -106,12 +106,7 @@ def best_of(values: np.ndarray, allowed: np.ndarray | bool = True) -> int:
     return int(np.argmax(values >= largest - TIES * abs(largest)))
 
 
-def greedy_path(
-    choose: Callable[[list[int]], tuple[int, float] | None],
-    allowed: np.ndarray,
-    k: int,
-    verbose: int = 0,
-) -> Path:
+def greedy_path(choose: Any, allowed: np.ndarray, k: int, verbose: int = 0) -> Path:
     """Choose up to k allowed columns, each given the columns that were chosen before.
 
     The path ends early if `choose` returns None.
@@ -275,10 +270,7 @@ class JointKernel:
         return float(self.with_each(chosen[1:], chosen[:1])[0]) if chosen else 0.0
 
     def with_each(
-        self,
-        common: Sequence[int],
-        candidates: Sequence[int],
-        order: np.ndarray | slice = slice(None),
+        self, common: Sequence[int], candidates: Sequence[int], order: Any = slice(None)
     ) -> np.ndarray:
         """Return it for the common columns and each candidate, rows in an order."""
         parts = [self.parts[v] for v in candidates]
@@ -378,12 +370,7 @@ class JoinedColumns(Gram):
     """
 
     def __init__(
-        self,
-        common: list[Part],
-        candidates: list[Part],
-        kernel: RadialKernel,
-        *,
-        removed: bool,
+        self, common: list[Part], candidates: list[Part], kernel: Any, *, removed: bool
     ):
         self.candidates, self.kernel, self.removed = candidates, kernel, removed
         # Batches of candidates run in threads, not the tiles of a batch.

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from itertools import chain, islice
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from skdiscrepancy._data.checks import (
     check_run_options,
     declares_parameters,
     draw_seeds,
+    explaining,
     generator_of,
     shown,
     warn_user,
@@ -215,9 +216,7 @@ class HSICSelector(TableSelector, BaseEstimator):
     verbose: int = 0
 
     @in_one_blas_thread
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
-    ) -> HSICSelector:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
         """Select the columns.
 
         Parameters
@@ -243,9 +242,8 @@ class HSICSelector(TableSelector, BaseEstimator):
         n_chosen = len(path)
         if n_informative < n_chosen and self.n_features_to_select == "auto":
             first = path[0][0]
-            what = f"column {first}"
-            if self.groups is not None:
-                what = f"the group {inputs.group_names[first]!r}"
+            group = f"the group {inputs.group_names[first]!r}"
+            what = f"column {first}" if self.groups is None else group
             warn_user(
                 "n_features_to_select == 'auto' found no column that it can "
                 f"distinguish from noise. It selected {what}, which has the largest "
@@ -299,42 +297,26 @@ class HSICSelector(TableSelector, BaseEstimator):
             )
         check_number(self.n_probes, "n_probes", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
-        if isinstance(self.step, Integral):
-            check_number(self.step, "step", integer=True, least=1)
-        else:
-            check_number(self.step, "step", strict=True)
-            if self.step >= 1:
-                raise ValueError(
-                    f"step == {self.step!r}, must be an integer >= 1 or a number "
-                    "between 0 and 1."
-                )
+        check_share(self.step, "step", "an integer >= 1")
         check_single_kernel(self.kernel, "kernel")
 
     def _number_of_features(self, n_features: int) -> int | None:
         """Return the number of columns to select, or None for "auto"."""
         k = self.n_features_to_select
-        what = "features" if self.groups is None else "groups"
         if isinstance(k, str) and k == "auto":
             return None
-        if isinstance(k, Integral) or not isinstance(k, (float, np.floating)):
-            context = f", the number of {what}, or a number between 0 and 1"
-            how: dict[str, Any] = {"integer": True, "least": 1, "most": n_features}
-            how |= {"keyword": "auto", "context": context}
-            return check_number(k, "n_features_to_select", **how)
-        if not 0 < k < 1:
-            raise ValueError(
-                f"n_features_to_select == {k!r}, must be 'auto', an integer from 1 to "
-                f"{n_features}, the number of {what}, or a number between 0 and 1."
-            )
-        return max(1, int(float(k) * n_features))
+        context = f", the number of {'features' if self.groups is None else 'groups'},"
+        allowed = f"'auto', an integer from 1 to {n_features}{context}"
+        limits: dict[str, Any] = {"most": n_features, "keyword": "auto"}
+        k = check_share(k, "n_features_to_select", allowed, context=context, **limits)
+        return max(1, int(k * n_features)) if k < 1 else k
 
     def _set_choice(self, problem: Problem, path: Path) -> None:
         inputs, scores = problem.columns.inputs, problem.relevance
         chosen = [v for v, _ in path]
-        variables = [problem.columns.variable(v) for v in chosen]
         redundancy = [0.0] + [
-            np.mean([variable.alignment(other) for other in variables[:i]])
-            for i, variable in enumerate(variables[1:], 1)
+            np.mean([problem.columns.alignment(v, other) for other in chosen[:i]])
+            for i, v in enumerate(chosen[1:], 1)
         ]
         self.path_ = Bunch(
             feature=np.array([inputs.groups[v][0] for v in chosen]),
@@ -344,21 +326,30 @@ class HSICSelector(TableSelector, BaseEstimator):
         )
         if self.groups is not None:
             self.path_.group = [inputs.group_names[v] for v in chosen]
-        selected = np.zeros(len(inputs.groups), dtype=bool)
-        selected[chosen] = True
-        left = np.argsort(-scores, kind="stable")
-        ranking = np.empty(len(inputs.groups), dtype=int)
-        order = [*chosen, *(v for v in left if not selected[v])]
-        ranking[order] = np.arange(1, len(inputs.groups) + 1)
+        # Each variable once: the chosen ones, and then the others.
+        order = dict.fromkeys([*chosen, *np.argsort(-scores, kind="stable").tolist()])
         self.scores_ = inputs.expand(scores)
-        self.support_ = inputs.expand(selected)
-        self.ranking_ = inputs.expand(ranking)
+        self.ranking_ = inputs.expand(1 + np.argsort(list(order)))
+        self.support_ = self.ranking_ <= len(chosen)
         self.n_features_ = int(self.support_.sum())
         self.kinds_ = inputs.kinds
 
 
-# The training rows and the held-out rows of a fold.
-Split = tuple[np.ndarray, np.ndarray]
+def check_share(
+    value: Any, name: str, allowed: str, *, context: str = "", **limits: Any
+) -> Any:
+    """Return an integer, or a fraction between 0 and 1, or raise an error."""
+    context = f"{context} or a number between 0 and 1"
+    if not isinstance(value, (float, np.floating)):
+        limits |= {"integer": True, "least": 1, "context": context}
+        return check_number(value, name, **limits)
+    if not 0 < value < 1:
+        raise ValueError(
+            f"{name} == {value!r}, must be {allowed} or a number between 0 and 1."
+        )
+    return float(value)
+
+
 # Parameters that cannot be searched, and where to set them.
 REFUSED = {
     "n_features_to_select": "Set its range by min_features_to_select and "
@@ -467,7 +458,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     @in_one_blas_thread
     def fit(
         self, X: ArrayLike, y: ArrayLike, groups: Any = None, sample_weight: Any = None
-    ) -> HSICSelectorCV:
+    ) -> Self:
         """Choose the number of columns and the parameters, and select the columns.
 
         Parameters
@@ -521,7 +512,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
             self.selector_ = clone(selector).set_params(
                 **{**self.best_params_, "n_features_to_select": n_best}
             )
-            values = inputs.values if inputs.in_memory else inputs.values.matrix
+            values = getattr(inputs.values, "matrix", inputs.values)
             values = values if inputs.kinds is None else X
             self.selector_.fit(values, y, sample_weight=sample_weight)
         self.n_features_ = self.selector_.n_features_
@@ -532,13 +523,9 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
 
     def _settings(self) -> list[dict[str, Any]]:
         """Return the settings of the parameters that are searched."""
-        try:
+        what = f"param_grid == {shown(self.param_grid)}, must be a dict or a list of"
+        with explaining(f"{what} dicts with values in lists"):
             settings = list(ParameterGrid(self.param_grid or {}))
-        except (TypeError, ValueError) as error:
-            raise type(error)(
-                f"param_grid == {shown(self.param_grid)}, must be a dict or a list of "
-                f"dicts with values in lists: {error}"
-            ) from error
         names = list(chain.from_iterable(settings))
         for refused, remedy in REFUSED.items():
             if not set(names).isdisjoint(refused.split(" or ")):
@@ -556,9 +543,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
                 )
         return settings
 
-    def _splits(
-        self, X: Any, y: Any, groups: Any, candidate: HSICSelector
-    ) -> list[Split]:
+    def _splits(self, X: Any, y: Any, groups: Any, candidate: Any) -> list[Any]:
         """Return the training rows and the held-out rows of the folds."""
         X, y, groups = indexable(X, y, groups)
         labels = y.ndim == 1 and TargetKernel(y, candidate).of_labels
@@ -593,7 +578,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         return splits
 
     def _set_results(
-        self, settings: list[dict[str, Any]], sizes: range, scores: np.ndarray
+        self, settings: list[Any], sizes: range, scores: np.ndarray
     ) -> int:
         """Set the table of scores and the best parameters, and return the best size.
 
@@ -620,15 +605,13 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         bounds: dict[str, Any] = {"integer": True, "most": n_features}
         bounds["context"] = ", the number of features"
         least = check_number(least, "min_features_to_select", least=1, **bounds)
-        if most is None:
-            most = n_features
-        bounds["least"] = least
-        return least, check_number(most, "max_features_to_select", **bounds)
+        most = n_features if most is None else most
+        return least, check_number(
+            most, "max_features_to_select", least=least, **bounds
+        )
 
 
-def _held_out_scores(
-    inputs: Inputs, y: np.ndarray, least: int, task: tuple[HSICSelector, Split]
-) -> np.ndarray:
+def _held_out_scores(inputs: Inputs, y: Any, least: int, task: Any) -> np.ndarray:
     """Return the unbiased CKA of the first columns on the held-out rows of a fold.
 
     There is one value for each number of columns, starting at `least`.
@@ -657,9 +640,7 @@ def _held_out_scores(
     return np.array(scores)
 
 
-def _candidate(
-    selector: HSICSelector, setting: dict[str, Any], most: int, y: Any
-) -> HSICSelector:
+def _candidate(selector: Any, setting: Any, most: int, y: Any) -> HSICSelector:
     """Return the selector of the largest number of columns, for a setting.
 
     "auto" chooses its target kernel from all rows, because the rows of a fold alone

@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
 from itertools import chain, islice, permutations
 from numbers import Integral
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,10 +42,12 @@ from skdiscrepancy._data.checks import (
     check_value,
     declares_parameters,
     draw_seeds,
+    explaining,
     generator_of,
     shown,
     text_of,
 )
+from skdiscrepancy._data.distances import representative_rows
 from skdiscrepancy._data.frames import (
     Column,
     check_column_encoder,
@@ -77,7 +78,7 @@ from skdiscrepancy._gram.run import (
 from skdiscrepancy._nulls.limits import gamma_pvalue, invariants
 from skdiscrepancy._nulls.pvalues import rank_pvalue
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.bandwidths import column_medians, median_bandwidth
+from skdiscrepancy.bandwidths import median_bandwidth, quantiles
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     IndicatorKernel,
@@ -90,6 +91,7 @@ from skdiscrepancy.kernels._names import (
     as_target,
     check_kernel,
     choose_target_kernels,
+    is_for_columns,
 )
 from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
 from skdiscrepancy.tables import TableEncoder
@@ -129,17 +131,6 @@ class Inputs:
     kinds: list[str] | None
     weights: np.ndarray | None = None
 
-    def column(self, j: int) -> Any:
-        """Return one column, as an array unless it is read by blocks."""
-        if isinstance(self.values, LazyRows):
-            return self.values.take([j])
-        return np.asarray(self.values[:, [j]])
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the values are an array."""
-        return isinstance(self.values, np.ndarray)
-
     def take(self, rows: np.ndarray) -> Inputs:
         """Return some of the rows."""
         weights = self.weights
@@ -159,10 +150,8 @@ class Inputs:
 
     def expand(self, of_variables: np.ndarray) -> np.ndarray:
         """Return one entry for each column, from one entry for each variable."""
-        of_columns = np.empty(self.values.shape[1], dtype=of_variables.dtype)
-        for columns, value in zip(self.groups, of_variables, strict=True):
-            of_columns[columns] = value
-        return of_columns
+        sizes = [len(columns) for columns in self.groups]
+        return np.repeat(of_variables, sizes)[np.argsort(np.concatenate(self.groups))]
 
 
 class TableSelector(SelectorMixin):
@@ -192,8 +181,7 @@ class TableSelector(SelectorMixin):
                 return super().transform(X)
         check_columns(self, X, reset=False)
         columns = names_of(X)
-        kept = [columns[j] for j in self.get_support(indices=True)]
-        return take_columns(X, kept)
+        return take_columns(X, [columns[j] for j in self.get_support(indices=True)])
 
     def inverse_transform(self, X: Any) -> Any:
         """Insert a column of zeros for each column that was not selected.
@@ -246,12 +234,9 @@ def read_inputs(
     check_column_encoder(encoder, X, kinds=("number",))
     if sample_weight is not None:
         X, y, sample_weight = with_weight(sample_weight, X, y)
-    labels_of_y = isinstance(kernel, IndicatorKernel) or (
-        isinstance(kernel, str) and kernel == "indicator"
-    )
+    labels_of_y = isinstance(kernel, IndicatorKernel) or str(kernel) == "indicator"
     y = Reader(None, encoder=encoder).target(y, labels=labels_of_y)
-    options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
-    options["accept_sparse"] = "csr"
+    options: Any = dict(dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
     names, kinds = names_of(X), None
     if needs_encoding(X):
         columns = read_columns(X)
@@ -275,9 +260,7 @@ def with_weight(sample_weight: Any, *samples: Any) -> list[Any]:
     return [*found, weights[weights > 0]]
 
 
-def _inputs(
-    values: Any, names: Any, kinds: Any, params: Any, sample_weight: Any
-) -> Inputs:
+def _inputs(values: Any, names: Any, kinds: Any, params: Any, weights: Any) -> Inputs:
     """Return the columns of a sample, with the groups and weights that it has."""
     names = names or list(range(values.shape[1]))
     labels = np.array(kinds or ["number"] * len(names)) == "category"
@@ -285,11 +268,9 @@ def _inputs(
     if isinstance(values, np.ndarray):
         gaps = np.isnan(values).any(axis=0)
     group_names, members = read_groups(getattr(params, "groups", None), names)
-    weights = None
-    if sample_weight is not None:
-        weights = check_weights(sample_weight, len(values), 2)
-    found = values, labels, gaps, names, members, group_names, kinds, weights
-    return Inputs(*found)
+    if weights is not None:
+        weights = check_weights(weights, len(values), 2)
+    return Inputs(values, labels, gaps, names, members, group_names, kinds, weights)
 
 
 def _numbers_of(column: Column) -> np.ndarray:
@@ -344,14 +325,10 @@ def read_groups(groups: Any, names: list[Any]) -> tuple[list[Any], list[list[int
         refuse_missing(array, "groups")
         keys = [(True, label) for label in array]
     members: dict[tuple[bool, Any], list[int]] = {}
-    try:
+    what = f"groups == {shown(groups)}, must have labels that can be hashed"
+    with explaining(f"{what}, like strings and numbers"):
         for j, key in enumerate(keys):
             members.setdefault(key, []).append(j)
-    except TypeError as error:
-        raise TypeError(
-            f"groups == {shown(groups)}, must have labels that can be hashed, like "
-            f"strings and numbers: {error}."
-        ) from error
     group_names = [label if grouped else names[label] for grouped, label in members]
     return group_names, list(members.values())
 
@@ -374,26 +351,22 @@ MAX_LEVELS = 30
 
 
 def block_scales(
-    blocks: Iterable[np.ndarray],
-    titles: list[str],
-    kernel: Kernel,
-    params: Any,
-    name: str = "bandwidth_factor",
+    blocks: Any, titles: list[str], kernel: Kernel, params: Any, prefix: str = ""
 ) -> np.ndarray:
     """Return the bandwidth on every block of columns, ones if the kernel has none.
 
-    The bandwidth is a factor, the parameter `name`, times the median distance of the
-    block, unless the kernel has a bandwidth of its own: a number, or "median". Error
-    messages have the titles of the blocks.
+    The bandwidth is a factor, a parameter with a prefix, times the median distance of
+    the block, unless the kernel has a bandwidth of its own: a number, or "median".
+    Error messages have the titles of the blocks.
     """
+    name = f"{prefix}bandwidth_factor"
     factor = getattr(params, name)
     if isinstance(factor, str):
         raise ValueError(
             f"{name} == {factor!r}, must be a finite number > 0, the multiple "
             "of the median distance: 1.0 is the median itself."
         )
-    check_number(factor, name, strict=True)
-    factor = float(factor)
+    factor = float(check_number(factor, name, strict=True))
     if not isinstance(kernel, RadialKernel):
         return np.ones(len(titles))
     own = kernel.bandwidth
@@ -403,12 +376,9 @@ def block_scales(
         return np.full(len(titles), float(own))
     medians = np.empty(len(titles))
     for v, (title, rows) in enumerate(zip(titles, blocks, strict=True)):
-        with _naming(title):
+        with explaining(f"{title[0].upper()}{title[1:]}"):
             rows = rows.sample if isinstance(rows, LazyRows) else rows
-            if rows.shape[1] == 1:
-                [medians[v]] = column_medians(rows)
-            else:
-                medians[v] = median_bandwidth(rows, p=kernel.norm)
+            medians[v] = quantiles(representative_rows([rows]), kernel.norm)(0.5)
     if own is not None:
         return medians
     with np.errstate(all="ignore"):
@@ -422,17 +392,6 @@ def block_scales(
             "too small for floating point. Rescale this column."
         )
     return scales
-
-
-@contextmanager
-def _naming(what: str) -> Iterator[None]:
-    """Put the name of a column or group before error messages."""
-    try:
-        # Distances that are not finite are refused without a warning.
-        with np.errstate(all="ignore"):
-            yield
-    except ValueError as error:
-        raise ValueError(f"{what[0].upper()}{what[1:]}: {error}") from error
 
 
 def joint_kernel(kernel: RadialKernel, n_columns: int) -> RadialKernel:
@@ -486,7 +445,9 @@ def _learn_column(inputs: Inputs, column: int, norm: float) -> ReadBlock:
     if inputs.gaps[column]:
         encoder = TableEncoder().fit(inputs.values[:, [column]])
         return lambda sample: np.asarray(encoder.transform(sample.values[:, [column]]))
-    return lambda sample: sample.column(column)
+    if isinstance(inputs.values, LazyRows):
+        return lambda sample: sample.values.take([column])
+    return lambda sample: np.asarray(sample.values[:, [column]])
 
 
 def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
@@ -498,12 +459,8 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
     named = isinstance(kernel, str) and kernel in KERNELS
     if named or (callable(kernel) and not of_gaussian_process):
         [checked] = check_kernel(kernel, name)
-        parts = checked.members() if isinstance(checked, Kernel) else []
-        refused = (PrecomputedKernel, ColumnKernel)
-        if parts and not any(
-            isinstance(part, refused) or getattr(part, "metric", None) is not None
-            for part in parts
-        ):
+        refused = PrecomputedKernel, ColumnKernel
+        if isinstance(checked, Kernel) and not is_for_columns(checked, *refused):
             return checked
     raise ValueError(
         f"{name} == {shown(kernel)}, must be one kernel of skdiscrepancy.kernels that "
@@ -534,7 +491,7 @@ class Columns:
             titles.append(f"group {name!r}")
             if len(columns) == 1:
                 titles[-1] = f"column {inputs.names[columns[0]]!r}"
-            with _naming(titles[-1]):
+            with explaining(f"{titles[-1][0].upper()}{titles[-1][1:]}"):
                 self.blocks.append(_learn_block(inputs, columns, self.kernel))
         blocks = (read(inputs) for read in self.blocks)
         self.bandwidths = block_scales(blocks, titles, self.kernel, params)
@@ -547,6 +504,10 @@ class Columns:
         self._kept: dict[int, list[Variable]] = {}
         self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
+
+    def with_target(self, rows: Any, kernel: Any) -> Any:
+        """Return the target, which has the features and weights of the columns."""
+        return Variable(rows, kernel, self.features, self.inputs.weights)
 
     def rows(self, v: int, inputs: Inputs | None = None) -> np.ndarray:
         """Return the rows of one variable as numbers, here or in another sample."""
@@ -574,14 +535,13 @@ class Columns:
 
     def alignments(self, target: Variable) -> np.ndarray:
         """Return the CKA of each column with a variable."""
-        found = self.map(lambda column: (column.product(target), column.norm))
-        products, norms = np.array(found).T
-        norm = np.array([target.norm])
-        return cka(products[:, np.newaxis], norms, norm)[:, 0].clip(0, 1)
+        return np.array(self.map(lambda column: column.alignment(target)))
 
-    def permuted_alignments(
-        self, target: Variable, permutations: list[np.ndarray]
-    ) -> np.ndarray:
+    def alignment(self, v: int, other: int) -> float:
+        """Return the CKA of two columns."""
+        return self.variable(v).alignment(self.variable(other))
+
+    def permuted_alignments(self, target: Any, permutations: Any) -> np.ndarray:
         """Return the CKA of all columns with a variable, for permuted rows.
 
         The shape is (1 + n_permutations, n_features). The first row is the CKA without
@@ -589,15 +549,14 @@ class Columns:
         complete lower all of these values. The variable is permuted instead of the
         column, which has the same effect.
         """
-        F, norms = target.lines, np.full(1 + len(permutations), target.factor.norm)
-        permuted = [F, *(F[:, permutation] for permutation in permutations)]
+        raw = target.factor
         if target.weights is not None:
             # The weights stay with their rows.
             raw = factor_of(target.rows, target.kernel, target.features)
-            orders = (raw._replace(rows=raw.rows[:, order]) for order in permutations)
-            factors = [target.factor, *map(target.with_weights, orders)]
-            permuted = [factor.rows for factor in factors]
-            norms = np.array([factor.norm for factor in factors])
+        orders = (raw._replace(rows=raw.centred[:, order]) for order in permutations)
+        factors = [target.factor, *map(target.with_weights, orders)]
+        permuted = [factor.centred for factor in factors]
+        norms = np.array([factor.norm for factor in factors])
 
         def align(column: Variable) -> np.ndarray:
             G = column.factor
@@ -633,7 +592,8 @@ class Columns:
         batch, nbytes = list(variables.values()), 0
         if all(variable.may_be_complete for variable in batch):
             plain = [v for v in variables if inputs.plain(v)]
-            if plain and inputs.in_memory and self.features is None:
+            dense = isinstance(inputs.values, np.ndarray)
+            if plain and dense and self.features is None:
                 X = inputs.values[:, [inputs.groups[v][0] for v in plain]]
                 factors = column_factors(X, self.kernel, self.bandwidths[plain])
                 for v, factor in zip(plain, factors, strict=True):
@@ -652,19 +612,23 @@ class LazyColumns(Columns):
     A pass over the rows compares all columns with one variable.
     """
 
-    def with_target(self, rows: LazyRows, kernel: Any) -> LazyVariable:
-        """Return the target, which is the last variable."""
+    def with_target(self, rows: Any, kernel: Any) -> int:
+        """Return the position of the target, which is the last variable."""
         p = len(self.inputs.groups)
         variables = [*map(self.with_kernel, range(p)), (rows, kernel)]
         weights = self.inputs.weights
         self.table = LazyFactors(variables, self.features, weights, self.run)
         self.norms = check_finite(self.table.norms)
         self.products = cache(self.table.inner_products)
-        return self.variable(p)
+        return p
 
     def variable(self, v: int) -> Any:
-        """Return one column or group, or the target."""
-        return LazyVariable(self, v)
+        """Return the position of one column or group, or of the target."""
+        return v
+
+    def alignment(self, v: int, other: int) -> float:
+        """Return the CKA of two columns."""
+        return float(self.alignments(other)[v])
 
     def alignments(self, target: Any) -> np.ndarray:
         """Return the CKA of each column with a variable."""
@@ -675,24 +639,9 @@ class LazyColumns(Columns):
 
         The permutations within strips of rows have seeds.
         """
-        products = self.products(target.place, tuple(permutations))[:, :-1]
-        return cka(products, np.full(len(products), target.norm), self.norms[:-1])
-
-
-class LazyVariable(NamedTuple):
-    """A column or the target among rows that are read by blocks."""
-
-    columns: LazyColumns
-    place: int
-
-    @property
-    def norm(self) -> float:
-        """Frobenius norm of the centred Gram matrix, 0 for a constant."""
-        return float(self.columns.norms[self.place])
-
-    def alignment(self, other: LazyVariable) -> float:
-        """Return CKA of the V-statistic, from 0 to 1."""
-        return float(self.columns.alignments(other)[self.place])
+        products = self.products(target, tuple(permutations))[:, :-1]
+        norms = np.full(len(products), self.norms[target])
+        return cka(products, norms, self.norms[:-1])
 
 
 class TargetKernel:
@@ -707,30 +656,24 @@ class TargetKernel:
     def __init__(self, y: Any, params: Any):
         kernel = check_single_kernel(params.kernel, "kernel")
         self.name = params.target_kernel
-        if not (isinstance(self.name, str) and self.name == "auto"):
-            check_single_kernel(self.name, "target_kernel", "auto")
         self.scales: np.ndarray | None = None
-        if isinstance(y, LazyRows):
-            [self.kernel] = lazy_target_kernels(y, [kernel])
-            if self.name != "auto":
-                [self.kernel] = check_kernel(self.name, "target_kernel")
-            rows: Any = y.sample
+        auto, lazy = str(self.name) == "auto", isinstance(y, LazyRows)
+        if not auto:
+            check_single_kernel(self.name, "target_kernel", "auto")
+        if auto and lazy:
+            self.kernel = lazy_target_kernels(y, [kernel])[0]
         else:
             self.kernel = choose_target_kernels(self.name, y, [kernel])[0]
-            rows = self.rows_of(y)
+        rows = y.sample if lazy else self.rows_of(y)
         columns = rows.T[:, :, np.newaxis]
-        titles, name = [f"column {j}" for j in range(len(columns))], "bandwidth_factor"
-        scales = block_scales(columns, titles, self.kernel, params, f"target_{name}")
+        titles = [f"column {j}" for j in range(len(columns))]
+        scales = block_scales(columns, titles, self.kernel, params, "target_")
         if isinstance(self.kernel, RowKernel):
             self.kernel = self.kernel.learn([rows])
         elif not self.of_labels:
             warn_if_indefinite([self.kernel], rows.shape[1])
-            if rows.shape[1] > 1:
-                self.kernel = joint_kernel(self.kernel, rows.shape[1])
-                self.scales = scales
-            else:
-                bandwidth = float(scales[0])
-                self.kernel = clone(self.kernel).set_params(bandwidth=bandwidth)
+            self.kernel = joint_kernel(self.kernel, rows.shape[1])
+            self.scales = scales
 
     @property
     def of_labels(self) -> bool:
@@ -746,10 +689,7 @@ class TargetKernel:
 
     def variable(self, y: Any, columns: Columns) -> Any:
         """Return y with its kernel, beside columns of the same rows."""
-        if isinstance(columns, LazyColumns):
-            return columns.with_target(self.rows_of(y), self.kernel)
-        how = columns.features, columns.inputs.weights
-        return Variable(self.rows_of(y), self.kernel, *how)
+        return columns.with_target(self.rows_of(y), self.kernel)
 
 
 # Up to this many rows, all permutations are used.
@@ -766,6 +706,8 @@ def row_orders(n: int, seeds: list[int]) -> Iterator[np.ndarray]:
         yield np.random.RandomState(seed).permutation(n)
 
 
+# A score and a p-value for each column, or no p-values.
+Scores: TypeAlias = tuple[np.ndarray, np.ndarray | None]
 CHOICES = {"statistic": ("cka", "hsic"), "pvalue": ("gamma", "permutation", None)}
 
 
@@ -892,9 +834,7 @@ class ColumnCKA(BaseEstimator):
     verbose: int = 0
 
     @in_one_blas_thread
-    def __call__(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    def __call__(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Scores:
         """Compute the score and the p-value of every column.
 
         Parameters
@@ -968,9 +908,7 @@ class ColumnCKA(BaseEstimator):
         return pvalue
 
 
-def hsic_regression(
-    X: ArrayLike, y: ArrayLike, **params: Any
-) -> tuple[np.ndarray, np.ndarray | None]:
+def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     """Compute the dependence of a numeric y on every column, with p-values.
 
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
@@ -1027,9 +965,7 @@ def hsic_regression(
     return ColumnCKA(**{"target_kernel": target_kernel, **params})(X, y)
 
 
-def hsic_classif(
-    X: ArrayLike, y: ArrayLike, **params: Any
-) -> tuple[np.ndarray, np.ndarray | None]:
+def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     """Compute the dependence of labels on every column, with p-values.
 
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects

@@ -11,6 +11,7 @@ import inspect
 import operator
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, TypeAlias
 
@@ -34,7 +35,13 @@ from skdiscrepancy._data.arrays import (
     read_only,
 )
 from skdiscrepancy._data.blocks import LazyRows
-from skdiscrepancy._data.checks import KeywordHints, check_flag, check_number, shown
+from skdiscrepancy._data.checks import (
+    KeywordHints,
+    check_flag,
+    check_number,
+    explaining,
+    shown,
+)
 from skdiscrepancy._data.distances import (
     Codes,
     Rows,
@@ -79,15 +86,16 @@ def accept_sparse(X: Any, name: str, kernels: list[Any]) -> Literal["csr", False
 
 
 def read_both(kernel: Any, X: Any, Y: Any) -> list[Any]:
-    """Return X, and Y unless it is None, as rows that a kernel takes."""
-    given = [(X, "X")] if Y is None else [(X, "X"), (Y, "Y")]
-    samples = [
-        check_rows(Z, name, accept_sparse=accept_sparse(Z, name, [kernel]))
-        for Z, name in given
-    ]
+    """Return X, and Y unless it is None, as rows or labels that a kernel takes."""
+    samples, labels = [], isinstance(kernel, IndicatorKernel)
+    for Z, name in [(X, "X")] if Y is None else [(X, "X"), (Y, "Y")]:
+        sparse = accept_sparse(Z, name, [kernel])
+        read = as_labels if labels else partial(check_rows, accept_sparse=sparse)
+        samples.append(read(Z, name))
     n_features, other = samples[0].shape[1], samples[-1].shape[1]
     if other != n_features:
-        raise ValueError(f"Y has {other} features, must have {n_features} as X.")
+        what = "columns" if labels else "features"
+        raise ValueError(f"Y has {other} {what}, must have {n_features} as X.")
     return samples
 
 
@@ -565,14 +573,11 @@ class ColumnKernel(RowKernel):
         """Refuse columns of a wrong type, before there are data."""
         check_part(self.kernel, "kernel")
         if not callable(self.columns):
-            _check_columns(self.columns)
+            _items(self.columns)
 
     def resolve(self, table: Any, n_features: int) -> ColumnKernel:
-        layout = Layout.of(table, n_features)
-        columns = self.columns
-        if callable(columns):
-            columns = columns(layout.table)
-            _check_columns(columns)
+        layout, columns = Layout.of(table, n_features), self.columns
+        columns = columns(layout.table) if callable(columns) else columns
         chosen = _positions(columns, layout)
         positions = layout.positions(chosen)
         inner = self.kernel.resolve(layout.take(chosen), len(positions))
@@ -616,10 +621,8 @@ class ColumnKernel(RowKernel):
         return self.kernel.is_definite(len(columns))
 
 
-def _check_columns(columns: Any) -> None:
-    """Raise an error unless a value can stand for columns."""
-    items = columns if _is_list(columns) else [columns]
-    kinds: tuple[Any, ...] = (str, (bool, np.bool_), Integral)
+def _items(columns: Any) -> Any:
+    """Return a slice or a list of columns, or raise an error for other values."""
     if isinstance(columns, slice):
         try:
             columns.indices(1)
@@ -627,19 +630,21 @@ def _check_columns(columns: Any) -> None:
             raise TypeError(
                 f"columns == {shown(columns)}, must be a slice of positions: {error}."
             ) from None
-        return
-    if not len(items):
+        return columns
+    several = isinstance(columns, (list, tuple)) or getattr(columns, "ndim", 0) == 1
+    items = list(columns) if several else [columns]
+    if not items:
         raise ValueError(f"columns == {shown(columns)}, must hold at least one column.")
+    kinds: tuple[Any, ...] = (str, (bool, np.bool_), Integral)
     one_kind = any(all(isinstance(item, kind) for item in items) for kind in kinds)
-    a_single_flag = isinstance(columns, (bool, np.bool_))
-    if not one_kind or a_single_flag:
+    if not one_kind or isinstance(columns, (bool, np.bool_)):
         raise TypeError(f"columns == {shown(columns)}, must be {ALLOWED}.")
+    return items
 
 
 def _positions(columns: Any, layout: Layout) -> list[int]:
-    """Return the positions of checked columns."""
-    n, names, wanted = len(layout.blocks), layout.names, ""
-    items = list(columns) if _is_list(columns) else [columns]
+    """Return the positions of columns."""
+    n, names, wanted, items = len(layout.blocks), layout.names, "", _items(columns)
     if isinstance(columns, slice):
         items = list(range(n))[columns]
         wanted = "" if items else f"select at least one of {n} columns"
@@ -647,21 +652,14 @@ def _positions(columns: Any, layout: Layout) -> list[int]:
         missing = [name for name in items if name not in names]
         items = [names.index(name) for name in items if name in names]
         if not names:
-            wanted = (
-                f"hold positions from 0 to {n - 1}, because the data have no column "
-                "names"
-            )
+            wanted = f"hold positions from 0 to {n - 1}: the data have no column names"
         elif missing:
             wanted = (
-                f"hold names of columns. {missing[0]!r} is not among the columns "
-                f"{shown(names)}"
+                f"hold names: {missing[0]!r} is not among the columns {shown(names)}"
             )
     elif isinstance(items[0], (bool, np.bool_)):
         if len(items) != n or not any(items):
-            wanted = (
-                f"hold {n} flags, one for each column, and at least one of them must "
-                "be True"
-            )
+            wanted = f"hold {n} flags, and at least one of them must be True"
         items = np.flatnonzero(items).tolist()
     elif not all(-n <= item < n for item in items):
         wanted = f"hold positions from 0 to {n - 1}, because there are {n} columns"
@@ -670,14 +668,7 @@ def _positions(columns: Any, layout: Layout) -> list[int]:
     return [int(item) % n for item in items]
 
 
-def _is_list(columns: Any) -> bool:
-    """Return whether a value holds several columns."""
-    return isinstance(columns, (list, tuple)) or getattr(columns, "ndim", 0) == 1
-
-
-def resolve_columns(
-    kernels: list[KernelLike], table: Any, n_features: int
-) -> list[KernelLike]:
+def resolve_columns(kernels: list[Any], table: Any, n_features: int) -> list[Any]:
     """Return kernels with positions in place of the names of columns of a table."""
     return [
         kernel.resolve(table, n_features) if isinstance(kernel, Kernel) else kernel
@@ -769,13 +760,8 @@ class IndicatorKernel(Kernel):
             The values are float32 if all labels are float32, else float64.
         """
         self.check_params()
-        parts = []
-        for Z, name in [(X, "X")] if Y is None else [(X, "X"), (Y, "Y")]:
-            accept_sparse(Z, name, [self])
-            parts.append(as_labels(Z, name))
-        (n, n_columns), (m, other) = parts[0].shape, parts[-1].shape
-        if n_columns != other:
-            raise ValueError(f"Y has {other} columns, must have {n_columns} as X.")
+        parts = read_both(self, X, Y)
+        n, m = len(parts[0]), len(parts[-1])
         both = all(part.dtype == np.float32 for part in parts)
         labels = Codes(encode_labels(*parts), np.float32 if both else np.float64)
         rows, cols = slice(0, n), slice(len(labels) - m, len(labels))
@@ -1021,11 +1007,7 @@ class FunctionKernel(RowKernel):
     True
     """
 
-    def __init__(
-        self,
-        function: str | Callable[..., np.ndarray],
-        params: Mapping[str, Any] | None = None,
-    ):
+    def __init__(self, function: str | Callable, params: Mapping | None = None):
         self.function = function
         self.params = params
 
@@ -1050,24 +1032,26 @@ class FunctionKernel(RowKernel):
         except (TypeError, ValueError):
             # Compiled functions may have none.
             return
-        try:
+        what = f"The kernel function {self._name!r} does not take two blocks of rows"
+        with explaining(f"{what} with params == {shown(self.params)}"):
             signature.bind(None, None, **(self.params or {}))
-        except TypeError as error:
-            raise TypeError(
-                f"The kernel function {self._name!r} does not take two blocks of "
-                f"rows with params == {shown(self.params)}: {error}."
-            ) from None
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         shape, same = (A.shape[0], B.shape[0]), B is A
         params = dict(self.params or {})
-        try:
-            if isinstance(self.function, str):
-                if not issparse(A):
-                    # Some functions of scikit-learn do not take read-only arrays.
-                    A, B = (np.require(block, requirements="W") for block in (A, B))
+        if isinstance(self.function, str):
+            if not issparse(A):
+                # Some functions of scikit-learn do not take read-only arrays.
+                A, B = (np.require(block, requirements="W") for block in (A, B))
+            what = f"The kernel {self.function!r} of scikit-learn failed with params =="
+            with explaining(f"{what} {shown(self.params)}"):
                 return pairwise_kernels(A, B, metric=self.function, **params)
-            A, B = read_only(A, B)
+        A, B = read_only(A, B)
+        with explaining(
+            f"The kernel function {self._name!r} failed on blocks of {shape[0]} and "
+            f"{shape[1]} rows. It must take two blocks of rows and return their Gram "
+            f"matrix. {self._single_rows} The error is"
+        ):
             try:
                 K = self.function(A, B, **params)
             except ValueError as error:
@@ -1075,18 +1059,6 @@ class FunctionKernel(RowKernel):
                 if "buffer source array is read-only" not in str(error):
                     raise
                 K = self.function(A.copy(), B.copy(), **params)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            if isinstance(self.function, str):
-                raise kind(
-                    f"The kernel {self.function!r} of scikit-learn failed with params "
-                    f"== {shown(self.params)}: {error}"
-                ) from error
-            raise kind(
-                f"The kernel function {self._name!r} failed on blocks of {shape[0]} "
-                f"and {shape[1]} rows: {error}. It must take two blocks of rows and "
-                f"return their Gram matrix. {self._single_rows}"
-            ) from error
         return self._checked(K, shape, same)
 
     @property
@@ -1546,14 +1518,8 @@ class FeatureKernel(VectorKernel):
 
 def _run(transformer: Any, method: str, A: Any) -> Any:
     """Call a method of a transformer, and say which one it was if it fails."""
-    try:
-        # Numbers beyond floating point end in features that are refused. A copy,
-        # because a transformer that works in place must not change the sample.
-        with np.errstate(all="ignore"):
-            return getattr(transformer, method)(A.copy())
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"transformer == {shown(transformer)}, must be able to {method} "
-            f"{A.shape[0]} rows of {A.shape[1]} numbers: {error}"
-        ) from error
+    rows = f"{A.shape[0]} rows of {A.shape[1]} numbers"
+    what = f"transformer == {shown(transformer)}, must be able to {method} {rows}"
+    # A copy, because a transformer that works in place must not change the sample.
+    with explaining(what):
+        return getattr(transformer, method)(A.copy())

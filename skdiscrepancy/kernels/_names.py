@@ -61,10 +61,9 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "rbf": GaussianKernel,
     "laplacian": LaplaceKernel,
     "poly": PolynomialKernel,
-    **{
-        name: partial(FunctionKernel, name)
-        for name in ("sigmoid", "chi2", "additive_chi2")
-    },
+    "sigmoid": partial(FunctionKernel, "sigmoid"),
+    "chi2": partial(FunctionKernel, "chi2"),
+    "additive_chi2": partial(FunctionKernel, "additive_chi2"),
 }
 
 
@@ -159,10 +158,7 @@ N_BANDWIDTHS = 10
 
 
 def check_bandwidths(
-    kernels: list[KernelLike],
-    bandwidth: Any,
-    name: str,
-    n_bandwidths: int = N_BANDWIDTHS,
+    kernels: list[Any], bandwidth: Any, name: str, n_bandwidths: int = N_BANDWIDTHS
 ) -> None:
     """Check a bandwidth parameter and the bandwidths that kernel objects have."""
     given = [(name, bandwidth)]
@@ -316,9 +312,7 @@ def _shortened(value: Any) -> str:
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 3]}..."
 
 
-def choose_target_kernels(
-    target_kernel: Any, y: np.ndarray, kernels: list[KernelLike]
-) -> list[Any]:
+def choose_target_kernels(target_kernel: Any, y: Any, kernels: list[Any]) -> list[Any]:
     """Return the kernels on y, given the parameter and the kernels on X."""
     if not (isinstance(target_kernel, str) and target_kernel == "auto"):
         return check_kernel(target_kernel, "target_kernel", ("auto", *KERNELS))
@@ -326,28 +320,26 @@ def choose_target_kernels(
         refuse_numbers_among_labels(y)
         refuse_different_labels(y)
         return [IndicatorKernel()]
-    numeric = [kernel for kernel in kernels if not _is_for_x_only(kernel)]
+    # Continuous numbers are hardly ever equal, so a label kernel does not suit them.
+    # Positions in a Gram matrix of X carry no information about y, nor do columns of X.
+    of_x = ColumnKernel, IndicatorKernel, PrecomputedKernel
+    numeric = [kernel for kernel in kernels if not is_for_columns(kernel, *of_x)]
     return numeric or check_kernel(("gaussian", "laplace"))
 
 
-def _is_for_x_only(kernel: KernelLike) -> bool:
-    """Return whether a kernel on X does not suit numbers in y.
+def is_for_columns(kernel: KernelLike, *kinds: type) -> bool:
+    """Return whether a kernel has a part of some kinds, or with a metric.
 
-    Continuous numbers are hardly ever equal, so a label kernel does not suit them.
-    Positions in a Gram matrix of X carry no information about y, nor do columns of X.
     A metric is for several columns that belong together.
     """
-    of_x = (ColumnKernel, IndicatorKernel, PrecomputedKernel)
     parts = kernel.members() if isinstance(kernel, Kernel) else []
     return any(
-        isinstance(part, of_x) or getattr(part, "metric", None) is not None
+        isinstance(part, kinds) or getattr(part, "metric", None) is not None
         for part in parts
     )
 
 
-def as_target(
-    y: np.ndarray, kernels: list[KernelLike], target_kernel: Any
-) -> np.ndarray:
+def as_target(y: Any, kernels: list[Any], target_kernel: Any) -> np.ndarray:
     """Return y with one column for each target, as labels or as numbers."""
     y = y if isinstance(y, SparseRows) else as_labels(y, "y")
     if sample_dtype(kernels) is None or isinstance(y, SparseRows):

@@ -216,11 +216,7 @@ class RadialKernel(Kernel):
         raise ValueError(f"{self!r} is not twice differentiable.")
 
     def evaluate_stein(
-        self,
-        distance: np.ndarray,
-        inner: np.ndarray,
-        cross: np.ndarray,
-        out: np.ndarray,
+        self, distance: np.ndarray, inner: np.ndarray, cross: np.ndarray, out: Any
     ) -> np.ndarray:
         """Write value * inner - slope * (cross - 1) - curvature to an array.
 
@@ -565,13 +561,7 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
         slope = -rate * value * squared
         return value, slope, slope * (1 - 3 * rate * distance * squared)
 
-    def evaluate_stein(
-        self,
-        distance: np.ndarray,
-        inner: np.ndarray,
-        cross: np.ndarray,
-        out: np.ndarray,
-    ) -> np.ndarray:
+    def evaluate_stein(self, distance: Any, inner: Any, cross: Any, out: Any) -> Any:
         # The Stein kernel is l sqrt(w) (inner + w (cross - 3 d^2 w)), with the weight
         # w = 1 / (l^2 + d^2), so that the value is l sqrt(w).
         square = self.bandwidth * self.bandwidth
@@ -644,12 +634,7 @@ class MaternKernel(RadialKernel):
     """
 
     def __init__(
-        self,
-        *,
-        nu: float = 1.5,
-        p: float = 2,
-        bandwidth: Any = None,
-        metric: Any = None,
+        self, *, nu: float = 1.5, p: Any = 2, bandwidth: Any = None, metric: Any = None
     ):
         super().__init__(bandwidth=bandwidth, metric=metric)
         self.nu = nu
