@@ -21,6 +21,7 @@ from skdiscrepancy._data.checks import (
     check_number,
     draw_seeds,
     generator_of,
+    make_public,
     shown,
 )
 
@@ -855,5 +856,4 @@ __all__ = [
 ]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

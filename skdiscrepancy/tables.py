@@ -28,6 +28,7 @@ from skdiscrepancy._data.blocks import LazyRows, open_rows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_number,
+    make_public,
     shown,
     text_of,
     warn_user,
@@ -709,5 +710,4 @@ def _read_target(encoder: Any, y: Any) -> tuple[Any, list[Column]]:
 __all__ = ["TableEncoder"]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from dis import opname
 from functools import partial, wraps
+from importlib import import_module
 from numbers import Integral, Real
-from typing import Any, TypeAlias, TypeVar, cast, dataclass_transform
+from types import ModuleType
+from typing import Any, NoReturn, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
@@ -327,16 +331,29 @@ RUN = "n_jobs random_state verbose"
 # Names of parameters in other packages, by their names here.
 OTHER_WORDS = {
     "bandwidth": "gamma lengthscale length_scale sigma",
+    "gaussian": "normal squared_exponential",
+    "given": "Z condition conditioning covariates",
     "kernel": "metric",
+    "level": "alpha significance_level",
     "n_features_to_select": "k",
     "n_jobs": "n_threads workers",
     "n_resamples": "n_boot n_bootstraps n_perm n_permutations n_reps num_permutations "
     "num_resamples permutations reps",
+    "pvalue": "p p_val p_value pval",
     "random_state": "rng seed",
     "sample_weight": "weights",
+    "statistic": "stat test_statistic",
 }
-# How to convert a bandwidth in another convention.
-CONVERSIONS = {
+# What to do instead, for keywords without a parameter of the same meaning.
+ADVICE = {
+    **dict.fromkeys(
+        ("alpha", "level", "p_value", "pvalue"),
+        "A test does not need a significance level. Compare the p-value of the result "
+        "with your level, as in result.pvalue <= 0.05.",
+    ),
+    "Z": "Call conditional_hsic_test(X, y, Z) to test whether X and y depend on each "
+    "other given Z, k_sample_test(X, Y, Z) to compare three samples, or "
+    "mmd_compare(X, Y, Z) to test whether X is closer to Y or to Z.",
     "gamma": "Pass bandwidth=1 / sqrt(gamma) for exp(-gamma d^2), the kernel 'rbf', or "
     "bandwidth=1 / gamma for exp(-gamma d), 'laplacian'.",
     "sigma": "Pass bandwidth=sqrt(2) * sigma for exp(-d^2 / (2 sigma^2)), the kernel "
@@ -350,7 +367,14 @@ def nearest_keyword(keyword: str, allowed: Iterable[str]) -> str | None:
     """Return the allowed keyword that was most likely meant, if there is one."""
     allowed = list(allowed)
     meant = [name for name in allowed if keyword in OTHER_WORDS.get(name, "").split()]
-    return next(iter(meant or get_close_matches(keyword, allowed, n=1)), None)
+    meant = meant or get_close_matches(keyword, allowed, n=1)
+    return next(iter(meant or get_close_matches(keyword.lower(), allowed, n=1)), None)
+
+
+def did_you_mean(word: Any, allowed: Iterable[str]) -> str:
+    """Return the question whether an allowed word was meant, if one is near."""
+    meant = nearest_keyword(word, allowed) if isinstance(word, str) else None
+    return "" if meant is None else f" Did you mean {meant!r}?"
 
 
 def refuse_unknown_keywords(
@@ -392,11 +416,79 @@ def refuse_unknown_keywords(
                 f" {meant!r} is a parameter of the estimator. Pass it to "
                 f"{called.partition('.')[0]}({meant}=...)."
             )
-        elif keyword in CONVERSIONS and nearest == "bandwidth":
-            message += f" {CONVERSIONS[keyword]}"
-        elif nearest is not None:
-            message += f" Did you mean {nearest!r}?"
+        elif keyword in ADVICE and nearest in ("bandwidth", None):
+            message += f" {ADVICE[keyword]}"
+        else:
+            message += did_you_mean(keyword, allowed)
         raise TypeError(message)
+
+
+def refuse_positional(
+    args: tuple[Any, ...],
+    parameters: Iterable[inspect.Parameter],
+    called: str,
+    documented: Any,
+) -> None:
+    """Raise a TypeError for options that are passed by position.
+
+    The likely option is the first whose documented type shows the text or the type of
+    the value.
+    """
+    kinds = [p.kind for p in parameters]
+    n_data = len(kinds) - kinds.count(inspect.Parameter.KEYWORD_ONLY)
+    if len(args) <= n_data or inspect.Parameter.VAR_POSITIONAL in kinds:
+        return
+    value = args[n_data]
+    word = "int" if isinstance(value, Integral) else type(value).__name__
+    word = f'"{value}"' if isinstance(value, str) else rf"\b{word}\b"
+    options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    entries = _entries(documented)
+    shows = [n for n in options if re.search(word, entries.get(n, "").split("\n")[0])]
+    hint = ADVICE["Z"] if called.endswith("_test") else ""
+    if shows:
+        hint = f"Did you mean {shows[0]}={shown(value)}?"
+    raise TypeError(
+        f"{called}() takes {n_data} positional argument{'s' * (n_data != 1)}, but got "
+        f"{len(args)}. Options must be passed by name. {hint}"
+    )
+
+
+class PublicModule(ModuleType):
+    """A module that lists its public names only, and says where other names are."""
+
+    def __dir__(self) -> list[str]:
+        return sorted(self.__all__)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_name(self.__name__, name)
+
+
+def refuse_name(module: str, name: str) -> NoReturn:
+    """Raise an AttributeError that says in which module a public name is.
+
+    An import statement would replace an AttributeError by an ImportError without this
+    text, so the statement gets an ImportError.
+    """
+    message = f"module {module!r} has no attribute {name!r}."
+    root = import_module(__name__.partition(".")[0])
+    homes: dict[str, str] = {}
+    for path in () if name.startswith("_") else ("", *root._PACKAGES.split()):
+        home = import_module(f".{path}", root.__name__) if path else root
+        for public in home.__all__:
+            homes.setdefault(public, f"{home.__name__}.{public}")
+    near = [n for n in homes if n.lower().startswith(name.lower())]
+    near = [name] if name in homes else near or get_close_matches(name, homes, n=1)
+    if near:
+        message += f" Did you mean {' or '.join(homes[n] for n in near)}?"
+    frame = sys._getframe(2)
+    if opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM":
+        raise ImportError(message)
+    raise AttributeError(message)
+
+
+def make_public(module: str) -> None:
+    """Let a module list its public names only, and say where other names are."""
+    sys.modules[module].__class__ = PublicModule
 
 
 class KeywordHints:
@@ -473,6 +565,7 @@ def takes_parameters_of(
         def checked(*args: Any, **kwargs: Any) -> Any:
             if not kwargs.keys() <= order.keys():
                 refuse_unknown_keywords(kwargs, order, function.__name__)
+            refuse_positional(args, order.values(), function.__name__, checked)
             return function(*args, **{**changed, **kwargs})
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
@@ -525,12 +618,13 @@ def explains_keywords(method: Function) -> Function:
 
     @wraps(method)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        called, documented = type(self).__name__, type(self)
+        if method.__name__ != "__init__":
+            called, documented = f"{called}.{method.__name__}", method
         if not kwargs.keys() <= set(allowed):
-            called, known = type(self).__name__, ()
-            if method.__name__ != "__init__":
-                called = f"{called}.{method.__name__}"
-                known = self.get_params(deep=False)
+            known = () if documented is not method else self.get_params(deep=False)
             refuse_unknown_keywords(kwargs, allowed, called, known)
+        refuse_positional(args, list(parameters.values())[1:], called, documented)
         return method(self, *args, **kwargs)
 
     return cast(Function, checked)

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.feature_selection._selector import HSICSelector, HSICSelectorCV
 from skdiscrepancy.feature_selection._single_columns import (
     ColumnCKA,
@@ -18,5 +19,4 @@ __all__ = [
 ]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._data.checks import make_public
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import ComparisonResult
 from skdiscrepancy.inference._comparisons import hsic_compare, ksd_compare, mmd_compare
@@ -52,5 +53,4 @@ __all__ = [
 ]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

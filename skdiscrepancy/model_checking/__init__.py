@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._data.checks import make_public
 from skdiscrepancy._models.dispatch import log_density_gradient, log_density_gradient_of
 from skdiscrepancy.model_checking._densities import (
     HyvarinenScorer,
@@ -30,5 +31,4 @@ __all__ = [
 ]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

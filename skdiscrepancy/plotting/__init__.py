@@ -10,6 +10,7 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.plotting._charts import (
     BandwidthDisplay,
     BatchScoresDisplay,
@@ -47,5 +48,4 @@ __all__ = [
 ]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)
