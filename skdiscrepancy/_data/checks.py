@@ -229,7 +229,7 @@ def refuse_several(n_kernels: int) -> None:
         raise ValueError(
             f"pooling == None, must be one of {POOLINGS[:-1]} for a collection of "
             f"{n_kernels} kernels. To use pooling=None, choose a single kernel and a "
-            "single bandwidth."
+            "single bandwidth, and for HSIC also a single target_bandwidth."
         )
 
 
@@ -342,7 +342,6 @@ OTHER_WORDS = {
     "pvalue": "p p_val p_value pval",
     "random_state": "rng seed",
     "sample_weight": "weights",
-    "statistic": "stat test_statistic",
 }
 # What to do instead, for keywords without a parameter of the same meaning.
 ADVICE = {
@@ -351,9 +350,8 @@ ADVICE = {
         "A test does not need a significance level. Compare the p-value of the result "
         "with your level, as in result.pvalue <= 0.05.",
     ),
-    "Z": "Call conditional_hsic_test(X, y, Z) to test whether X and y depend on each "
-    "other given Z, k_sample_test(X, Y, Z) to compare three samples, or "
-    "mmd_compare(X, Y, Z) to test whether X is closer to Y or to Z.",
+    "Z": "Call conditional_hsic_test(X, y, Z) to test dependence given Z, or "
+    "k_sample_test(X, Y, Z) or mmd_compare(X, Y, Z) to compare three samples.",
     "gamma": "Pass bandwidth=1 / sqrt(gamma) for exp(-gamma d^2), the kernel 'rbf', or "
     "bandwidth=1 / gamma for exp(-gamma d), 'laplacian'.",
     "sigma": "Pass bandwidth=sqrt(2) * sigma for exp(-d^2 / (2 sigma^2)), the kernel "
@@ -367,7 +365,6 @@ def nearest_keyword(keyword: str, allowed: Iterable[str]) -> str | None:
     """Return the allowed keyword that was most likely meant, if there is one."""
     allowed = list(allowed)
     meant = [name for name in allowed if keyword in OTHER_WORDS.get(name, "").split()]
-    meant = meant or get_close_matches(keyword, allowed, n=1)
     return next(iter(meant or get_close_matches(keyword.lower(), allowed, n=1)), None)
 
 
@@ -423,30 +420,20 @@ def refuse_unknown_keywords(
         raise TypeError(message)
 
 
-def refuse_positional(
-    args: tuple[Any, ...],
-    parameters: Iterable[inspect.Parameter],
-    called: str,
-    documented: Any,
-) -> None:
+def refuse_positional(args: Any, parameters: Any, called: str, documented: Any) -> None:
     """Raise a TypeError for options that are passed by position.
 
-    The likely option is the first whose documented type shows the text or the type of
-    the value.
+    The likely option is the first whose documented type shows the text of the value, or
+    its type.
     """
-    kinds = [p.kind for p in parameters]
-    n_data = len(kinds) - kinds.count(inspect.Parameter.KEYWORD_ONLY)
-    if len(args) <= n_data or inspect.Parameter.VAR_POSITIONAL in kinds:
-        return
-    value = args[n_data]
-    word = "int" if isinstance(value, Integral) else type(value).__name__
-    word = f'"{value}"' if isinstance(value, str) else rf"\b{word}\b"
     options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    entries = _entries(documented)
-    shows = [n for n in options if re.search(word, entries.get(n, "").split("\n")[0])]
-    hint = ADVICE["Z"] if called.endswith("_test") else ""
-    if shows:
-        hint = f"Did you mean {shows[0]}={shown(value)}?"
+    n_data = len(parameters) - len(options)
+    if len(args) <= n_data or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return
+    value, entries = args[n_data], _entries(documented)
+    word = f'"{value}"' if isinstance(value, str) else rf"\b{type(value).__name__}\b"
+    near = [n for n in options if re.search(word, entries.get(n, "").split("\n")[0])]
+    hint = f"Did you mean {near[0]}={shown(value)}?" if near else ADVICE["Z"]
     raise TypeError(
         f"{called}() takes {n_data} positional argument{'s' * (n_data != 1)}, but got "
         f"{len(args)}. Options must be passed by name. {hint}"
@@ -463,32 +450,34 @@ class PublicModule(ModuleType):
         refuse_name(self.__name__, name)
 
 
-def refuse_name(module: str, name: str) -> NoReturn:
-    """Raise an AttributeError that says in which module a public name is.
-
-    An import statement would replace an AttributeError by an ImportError without this
-    text, so the statement gets an ImportError.
-    """
-    message = f"module {module!r} has no attribute {name!r}."
-    root = import_module(__name__.partition(".")[0])
-    homes: dict[str, str] = {}
-    for path in () if name.startswith("_") else ("", *root._PACKAGES.split()):
-        home = import_module(f".{path}", root.__name__) if path else root
-        for public in home.__all__:
-            homes.setdefault(public, f"{home.__name__}.{public}")
-    near = [n for n in homes if n.lower().startswith(name.lower())]
-    near = [name] if name in homes else near or get_close_matches(name, homes, n=1)
-    if near:
-        message += f" Did you mean {' or '.join(homes[n] for n in near)}?"
-    frame = sys._getframe(2)
-    if opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM":
-        raise ImportError(message)
-    raise AttributeError(message)
-
-
 def make_public(module: str) -> None:
-    """Let a module list its public names only, and say where other names are."""
-    sys.modules[module].__class__ = PublicModule
+    """Turn an imported module into a PublicModule.
+
+    Without a list `__all__`, all names that it imports from other modules are public.
+    """
+    own = sys.modules[module]
+    names = [n for n, v in vars(own).items() if n[0] != "_" and not inspect.ismodule(v)]
+    vars(own).setdefault("__all__", [n for n in names if n != make_public.__name__])
+    own.__class__ = PublicModule
+
+
+def refuse_name(module: str, name: str) -> NoReturn:
+    """Raise an error that says in which module a public name is.
+
+    An import statement replaces an AttributeError by an error without our text, but not
+    an ImportError.
+    """
+    root = import_module(__name__.partition(".")[0])
+    packages = [] if name.startswith("_") else root._PACKAGES.split()
+    homes = [*(getattr(root, package) for package in packages), root]
+    public = {n: f"{home.__name__}.{n}" for home in homes for n in home.__all__}
+    near = [n for n in public if n.lower().startswith(name.lower())]
+    near = [name] if name in public else near or get_close_matches(name, public, n=1)
+    hint = f" Did you mean {' or '.join(public[n] for n in near)}?" if near else ""
+    frame = sys._getframe(2)
+    imported = opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
+    error = ImportError if imported else AttributeError
+    raise error(f"module {module!r} has no attribute {name!r}.{hint}")
 
 
 class KeywordHints:
@@ -558,6 +547,7 @@ def takes_parameters_of(
         wanted = dict.fromkeys((*data, *(names.split() or (*first.split(), *known))))
         order = {name: known[name] for name in wanted if name in known}
         signature = inspect.signature(function).replace(parameters=list(order.values()))
+        data_and_options = list(order.values())
         changed |= defaults
         changed = {n: changed[n] for n in (set(order) - set(own)) & set(changed)}
 
@@ -565,7 +555,7 @@ def takes_parameters_of(
         def checked(*args: Any, **kwargs: Any) -> Any:
             if not kwargs.keys() <= order.keys():
                 refuse_unknown_keywords(kwargs, order, function.__name__)
-            refuse_positional(args, order.values(), function.__name__, checked)
+            refuse_positional(args, data_and_options, function.__name__, checked)
             return function(*args, **{**changed, **kwargs})
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
@@ -614,17 +604,16 @@ def explains_keywords(method: Function) -> Function:
     parameters = inspect.signature(method).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return method
-    allowed = list(parameters)[1:]
+    allowed, own = list(parameters)[1:], list(parameters.values())[1:]
 
     @wraps(method)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        called, documented = type(self).__name__, type(self)
-        if method.__name__ != "__init__":
-            called, documented = f"{called}.{method.__name__}", method
+        init, called = method.__name__ == "__init__", type(self).__name__
+        called += "" if init else f".{method.__name__}"
         if not kwargs.keys() <= set(allowed):
-            known = () if documented is not method else self.get_params(deep=False)
+            known = () if init else self.get_params(deep=False)
             refuse_unknown_keywords(kwargs, allowed, called, known)
-        refuse_positional(args, list(parameters.values())[1:], called, documented)
+        refuse_positional(args, own, called, type(self) if init else method)
         return method(self, *args, **kwargs)
 
     return cast(Function, checked)

@@ -3,20 +3,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._data.checks import make_public
-from skdiscrepancy.feature_selection._selector import HSICSelector, HSICSelectorCV
-from skdiscrepancy.feature_selection._single_columns import (
-    ColumnCKA,
-    hsic_classif,
-    hsic_regression,
+from skdiscrepancy.feature_selection._selector import (
+    HSICSelector as HSICSelector,
+    HSICSelectorCV as HSICSelectorCV,
 )
-
-__all__ = [
-    "ColumnCKA",
-    "HSICSelector",
-    "HSICSelectorCV",
-    "hsic_classif",
-    "hsic_regression",
-]
-
+from skdiscrepancy.feature_selection._single_columns import (
+    ColumnCKA as ColumnCKA,
+    hsic_classif as hsic_classif,
+    hsic_regression as hsic_regression,
+)
 
 make_public(__name__)

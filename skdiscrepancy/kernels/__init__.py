@@ -4,50 +4,27 @@
 
 from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.kernels._base import (
-    ColumnKernel,
-    CosineKernel,
-    EnergyKernel,
-    FeatureKernel,
-    FunctionKernel,
-    IndicatorKernel,
-    Kernel,
-    LinearKernel,
-    PolynomialKernel,
-    PrecomputedKernel,
-    ProductKernel,
-    RowKernel,
-    SumKernel,
+    ColumnKernel as ColumnKernel,
+    CosineKernel as CosineKernel,
+    EnergyKernel as EnergyKernel,
+    FeatureKernel as FeatureKernel,
+    FunctionKernel as FunctionKernel,
+    IndicatorKernel as IndicatorKernel,
+    Kernel as Kernel,
+    LinearKernel as LinearKernel,
+    PolynomialKernel as PolynomialKernel,
+    PrecomputedKernel as PrecomputedKernel,
+    ProductKernel as ProductKernel,
+    RowKernel as RowKernel,
+    SumKernel as SumKernel,
 )
-from skdiscrepancy.kernels._names import check_kernel
+from skdiscrepancy.kernels._names import check_kernel as check_kernel
 from skdiscrepancy.kernels._radial import (
-    GaussianKernel,
-    IMQKernel,
-    LaplaceKernel,
-    MaternKernel,
-    RadialKernel,
+    GaussianKernel as GaussianKernel,
+    IMQKernel as IMQKernel,
+    LaplaceKernel as LaplaceKernel,
+    MaternKernel as MaternKernel,
+    RadialKernel as RadialKernel,
 )
-
-__all__ = [
-    "ColumnKernel",
-    "CosineKernel",
-    "EnergyKernel",
-    "FeatureKernel",
-    "FunctionKernel",
-    "GaussianKernel",
-    "IMQKernel",
-    "IndicatorKernel",
-    "Kernel",
-    "LaplaceKernel",
-    "LinearKernel",
-    "MaternKernel",
-    "PolynomialKernel",
-    "PrecomputedKernel",
-    "ProductKernel",
-    "RadialKernel",
-    "RowKernel",
-    "SumKernel",
-    "check_kernel",
-]
-
 
 make_public(__name__)

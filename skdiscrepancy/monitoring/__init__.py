@@ -7,6 +7,4 @@ from skdiscrepancy.monitoring._drift import DriftReportResult, drift_report
 from skdiscrepancy.monitoring._monitor import DriftMonitor
 
 __all__ = ["DriftMonitor", "DriftReportResult", "drift_report"]
-
-
 make_public(__name__)

@@ -12,40 +12,22 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 
 from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.plotting._charts import (
-    BandwidthDisplay,
-    BatchScoresDisplay,
-    ColumnTestsDisplay,
-    ComparisonDisplay,
-    DriftReportDisplay,
-    NullDistributionDisplay,
-    SelectionCVDisplay,
-    SelectionDisplay,
-    SubsetsDisplay,
+    BandwidthDisplay as BandwidthDisplay,
+    BatchScoresDisplay as BatchScoresDisplay,
+    ColumnTestsDisplay as ColumnTestsDisplay,
+    ComparisonDisplay as ComparisonDisplay,
+    DriftReportDisplay as DriftReportDisplay,
+    NullDistributionDisplay as NullDistributionDisplay,
+    SelectionCVDisplay as SelectionCVDisplay,
+    SelectionDisplay as SelectionDisplay,
+    SubsetsDisplay as SubsetsDisplay,
 )
 from skdiscrepancy.plotting._maps import (
-    CKADisplay,
-    DesignDisplay,
-    HSICMatrixDisplay,
-    KSampleDisplay,
-    WitnessDisplay,
+    CKADisplay as CKADisplay,
+    DesignDisplay as DesignDisplay,
+    HSICMatrixDisplay as HSICMatrixDisplay,
+    KSampleDisplay as KSampleDisplay,
+    WitnessDisplay as WitnessDisplay,
 )
-
-__all__ = [
-    "BandwidthDisplay",
-    "BatchScoresDisplay",
-    "CKADisplay",
-    "ColumnTestsDisplay",
-    "ComparisonDisplay",
-    "DesignDisplay",
-    "DriftReportDisplay",
-    "HSICMatrixDisplay",
-    "KSampleDisplay",
-    "NullDistributionDisplay",
-    "SelectionCVDisplay",
-    "SelectionDisplay",
-    "SubsetsDisplay",
-    "WitnessDisplay",
-]
-
 
 make_public(__name__)
