@@ -431,9 +431,11 @@ def refuse_positional(args: Any, parameters: Any, called: str, documented: Any) 
     if len(args) <= n_data or any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return
     value, entries = args[n_data], _entries(documented)
-    word = f'"{value}"' if isinstance(value, str) else rf"\b{type(value).__name__}\b"
+    word = rf"\b{type(value).__name__}\b"
+    word = re.escape(f'"{value}"') if isinstance(value, str) else word
     near = [n for n in options if re.search(word, entries.get(n, "").split("\n")[0])]
-    hint = f"Did you mean {near[0]}={shown(value)}?" if near else ADVICE["Z"]
+    hint = ADVICE["Z"] if called.endswith("_test") else f"They are {options}."
+    hint = f"Did you mean {near[0]}={shown(value)}?" if near else hint
     raise TypeError(
         f"{called}() takes {n_data} positional argument{'s' * (n_data != 1)}, but got "
         f"{len(args)}. Options must be passed by name. {hint}"
@@ -547,7 +549,6 @@ def takes_parameters_of(
         wanted = dict.fromkeys((*data, *(names.split() or (*first.split(), *known))))
         order = {name: known[name] for name in wanted if name in known}
         signature = inspect.signature(function).replace(parameters=list(order.values()))
-        data_and_options = list(order.values())
         changed |= defaults
         changed = {n: changed[n] for n in (set(order) - set(own)) & set(changed)}
 
@@ -555,7 +556,7 @@ def takes_parameters_of(
         def checked(*args: Any, **kwargs: Any) -> Any:
             if not kwargs.keys() <= order.keys():
                 refuse_unknown_keywords(kwargs, order, function.__name__)
-            refuse_positional(args, data_and_options, function.__name__, checked)
+            refuse_positional(args, [*order.values()], function.__name__, checked)
             return function(*args, **{**changed, **kwargs})
 
         checked.__signature__ = signature  # type: ignore[attr-defined]

@@ -256,12 +256,11 @@ def warn_if_not_gradients(X: np.ndarray, gradients: np.ndarray, given: bool) -> 
     have one sign, as log-densities have. Given gradients must depend on the rows, which
     a second sample or rows in another order do not.
     """
-    if len(X) < 50:
-        return
     x, g = ((Z - Z.mean(axis=0)) / widths(Z) for Z in (X, gradients))
     one_sign = X.shape[1] == 1 and abs(np.sign(gradients).sum()) == len(X)
-    suspicious = np.mean(x * g) > (-0.5 if one_sign else 0.5)
-    if given and not suspicious and len(X) > 2 * X.shape[1]:
+    # Fewer rows have too much noise.
+    suspicious = len(X) >= 50 and np.mean(x * g) > (-0.5 if one_sign else 0.5)
+    if given and not suspicious and len(X) >= max(50, 2 * X.shape[1]):
         # Left singular vectors, because Gaussian models have gradients that are linear.
         x, g = (np.linalg.svd(Z[:: -(-len(X) // 256)], False)[0] for Z in (x, g))
         hsic = HSICEstimator(bandwidth="dyadic", random_state=0).fit(x, g)

@@ -242,9 +242,8 @@ def refuse_target(X: Any, y: Any, first: str, name: str) -> None:
 
 def _holds_labels(y: Any, X: Any) -> bool:
     """Tell whether y has labels and X has numbers, in memory."""
-    lazy = isinstance(X, LazyRows) or isinstance(y, LazyRows)
-    dense = not lazy and hasattr(X, "__array__") and hasattr(y, "__array__")
-    return dense and are_labels(np.asarray(y)) and not are_labels(np.asarray(X))
+    lazy = any(isinstance(Z, LazyRows) or not hasattr(Z, "__array__") for Z in (X, y))
+    return not lazy and are_labels(np.asarray(y)) and not are_labels(np.asarray(X))
 
 
 def refuse_other_columns(X: Any, Y: Any, first: str, name: str) -> None:
