@@ -101,7 +101,7 @@ __all__ = sorted(_MODULES)
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import_module(f"{__name__}._data.checks").refuse_name(__name__, name)
     module = import_module(f"{__name__}.{_MODULES[name] or name}")
     value = getattr(module, name) if _MODULES[name] else module
     globals()[name] = value

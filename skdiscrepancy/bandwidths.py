@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skdiscrepancy._data.arrays import check_rows
-from skdiscrepancy._data.checks import check_number, check_value
+from skdiscrepancy._data.checks import check_number, check_value, make_public
 from skdiscrepancy._data.distances import (
     TOO_LARGE,
     ColumnDistances,
@@ -432,5 +432,4 @@ def _spread(kernels: list[Any], n: int) -> list[Any]:
     return [kernels[(2 * i * last + steps) // (2 * steps)] for i in range(n)]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

@@ -20,8 +20,10 @@ from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_flag,
     check_number,
+    did_you_mean,
     draw_seeds,
     generator_of,
+    make_public,
     shown,
 )
 
@@ -826,14 +828,12 @@ def check_design(design: Any) -> Design:
         return DESIGNS[design]()
     if isinstance(design, Design):
         return design
+    names = [*DESIGNS, *(f"{made.__name__}()" for made in DESIGNS.values())]
     raise ValueError(
         f"design == {shown(design)}, must be one of {sorted(DESIGNS)} or a design "
-        "object of skdiscrepancy.designs."
+        f"object of skdiscrepancy.designs.{did_you_mean(design, names)}"
     )
 
 
-__all__ = ["Design", "check_design", *(kind.__name__ for kind in DESIGNS.values())]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = [*(d.__name__ for d in (Design, *DESIGNS.values())), "check_design"]
+make_public(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.checks import check_number, check_value, refuse_several, shown
+from skdiscrepancy._data.checks import check_value, make_public, refuse_several, shown
 
 __all__ = ["normalize_statistics", "pool_statistics"]
 # Ways to pool statistics into one test. "agg" pools the p-values of the kernels.
@@ -18,8 +18,7 @@ TEST_POOLINGS = ("max", "mean", "fuse", "agg")
 LARGE = 1e300
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)
 
 
 def normalize_statistics(
@@ -170,7 +169,8 @@ def pool_statistics(
         unit = 2.0 ** (1 + len(statistics).bit_length())
     if pooling == "mean":
         return unit * float(np.mean(statistics / unit))
-    rate = min(unit * check_number(nu, "nu", strict=True), np.finfo(np.float64).max)
+    nu = check_value(nu, "nu", {"strict": True})
+    rate = min(unit * nu, np.finfo(np.float64).max)
     return unit * float(fuse(statistics / unit, rate))
 
 

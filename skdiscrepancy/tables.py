@@ -30,6 +30,7 @@ from skdiscrepancy._data.checks import (
     KeywordHints,
     check_number,
     explaining,
+    make_public,
     shown,
     text_of,
     warn_user,
@@ -717,5 +718,4 @@ def _read_target(encoder: Any, y: Any) -> tuple[Any, list[Column]]:
 __all__ = ["TableEncoder"]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

@@ -267,10 +267,10 @@ def test_transformer_takes_arrow_tables_of_different_numbers():
 def test_transformer_refuses_samples_of_different_widths_by_name(kind):
     X = np.random.RandomState(0).normal(size=(9, 2))
     scaler = StandardScaler(with_mean=False)
-    message = r"Y has the shape \(9, 1\), must have as many features as X"
+    message = "Y has 1 features, must have 2 as X"
     with pytest.raises(ValueError, match=message):
         mmd_score(kind(X), kind(X[:, :1]), encoder=scaler)
-    with pytest.raises(ValueError, match=r"samples\[2\] has the shape \(9, 1\)"):
+    with pytest.raises(ValueError, match=r"samples\[2\] has 1 features"):
         k_sample_test(kind(X), kind(X), kind(X[:, :1]), encoder=scaler)
 
 

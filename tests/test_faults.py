@@ -445,7 +445,7 @@ LONG_CALLS = {
     "ksd_score": lambda **options: ksd_score(PAIR[0], -PAIR[0], **options),
     "mmd_test": lambda **options: mmd_test(*PAIR, **options).statistic,
     "hsic_test": lambda **options: hsic_test(*PAIR, **options).statistic,
-    "ksd_test": lambda **options: ksd_test(PAIR[0], -PAIR[0], **options).statistic,
+    "ksd_test": lambda **options: ksd_test(PAIR[0], np.negative, **options).statistic,
 }
 
 

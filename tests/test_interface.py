@@ -566,7 +566,8 @@ def test_rows_and_their_gradients_may_come_in_any_order_together():
     moved = ksd_test(rows[order], (-rows[order]).tolist(), **FEW).statistics
     assert_allclose(moved, values, rtol=1e-9)
     # Gradients of other rows are another model.
-    wrong = ksd_test(rows, -rows[order], **FEW).statistics
+    with pytest.warns(UserWarning, match="do not look like the gradients"):
+        wrong = ksd_test(rows, -rows[order], **FEW).statistics
     assert np.all(np.abs(wrong - values) > 1e-3 * np.abs(values))
 
 

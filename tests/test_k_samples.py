@@ -17,6 +17,9 @@ from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy.inference import KSampleResult
 from skdiscrepancy.inference._multiple_tests import shaffer_pvalues
 
+# Many tests need only a few resamples.
+pytestmark = pytest.mark.filterwarnings("ignore:The smallest possible adjusted p-value")
+
 FEW = {"n_resamples": 39, "random_state": 0}
 ONE = {"kernel": "gaussian", "bandwidth": 1.3}
 

@@ -29,7 +29,7 @@ RNG = np.random.RandomState(0)
 # With rows of float32, a number of 16 bits would not lower the precision, and a number
 # of 64 bits would raise it.
 X, Y, Z = RNG.normal(size=(3, 60, 2)).astype(np.float32)
-MODEL = GaussianMixture(random_state=0).fit(X)
+MODEL = GaussianMixture(random_state=0).fit(Z)
 DATA = {
     "np": np,
     "FROZEN": FrozenEstimator(MODEL),

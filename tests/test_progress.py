@@ -112,7 +112,9 @@ CALLS = {
     "joint_independence_test": lambda **o: test_numbers(
         joint_independence_test(X, y, LABELS, n_bandwidths=2, **FEW, **o)
     ),
-    "k_sample_test": lambda **o: k_sample_test(X, Y, X + Y, **FEW, **o).pvalues,
+    "k_sample_test": lambda **o: (
+        k_sample_test(X, Y, X + Y, correction=None, **FEW, **o).pvalues
+    ),
     "drift_report": lambda **o: drift_report(X, Y, **FEW, **o).contributions,
     "mmd_test_from_gram": lambda **o: test_numbers(
         mmd_test_from_gram(X @ X.T, Y @ Y.T, X @ Y.T, **FEW, **o)

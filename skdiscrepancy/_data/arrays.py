@@ -383,11 +383,23 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
         raise
 
 
+# What to do, by words of an error of scikit-learn.
+REMEDIES = {
+    "inconsistent numbers of samples": ". y must have one value for each row of X. To "
+    "compare two samples, call mmd_test(X, Y).",
+    "1 sample(s)": " To compare one row with a sample by MMD, call "
+    "MMDEstimator().fit(sample).contributions(row).",
+}
+
+
 def _explain(error: Exception, X: Any, name: str, dtype: Any) -> None:
     """Raise a clearer error than scikit-learn and numpy, if there is one."""
     text, names = str(error), names_of(X)
     if isinstance(error, OverflowError):
         raise too_large(name) from None
+    for words, remedy in REMEDIES.items():
+        if words in text:
+            raise ValueError(text + remedy) from None
     if dtype is None and names and isinstance(error, TypeError):
         for _, values in _columns_of(X):
             refuse_missing(values, name)

@@ -6,14 +6,18 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from dis import opname
 from functools import partial, wraps
+from importlib import import_module
 from numbers import Integral, Real
-from typing import Any, TypeAlias, TypeVar, cast, dataclass_transform
+from types import ModuleType
+from typing import Any, NoReturn, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
@@ -216,7 +220,7 @@ def refuse_several(n_kernels: int) -> None:
         raise ValueError(
             f"pooling == None, must be one of {POOLINGS[:-1]} for a collection of "
             f"{n_kernels} kernels. To use pooling=None, choose a single kernel and a "
-            "single bandwidth."
+            "single bandwidth, and for HSIC also a single target_bandwidth."
         )
 
 
@@ -322,16 +326,27 @@ RUN = "n_jobs random_state verbose"
 # Names of parameters in other packages, by their names here.
 OTHER_WORDS = {
     "bandwidth": "gamma lengthscale length_scale sigma",
+    "gaussian": "normal squared_exponential",
+    "given": "Z condition conditioning covariates",
     "kernel": "metric",
+    "level": "alpha significance_level",
     "n_features_to_select": "k",
     "n_jobs": "n_threads workers",
     "n_resamples": "n_boot n_bootstraps n_perm n_permutations n_reps num_permutations "
     "num_resamples permutations reps",
+    "pvalue": "p p_val p_value pval",
     "random_state": "rng seed",
     "sample_weight": "weights",
 }
-# How to convert a bandwidth in another convention.
-CONVERSIONS = {
+# What to do instead, for keywords without a parameter of the same meaning.
+ADVICE = {
+    **dict.fromkeys(
+        ("alpha", "level", "p_value", "pvalue"),
+        "A test does not need a significance level. Compare the p-value of the result "
+        "with your level, as in result.pvalue <= 0.05.",
+    ),
+    "Z": "Call conditional_hsic_test(X, y, Z) to test dependence given Z, or "
+    "k_sample_test(X, Y, Z) or mmd_compare(X, Y, Z) to compare three samples.",
     "gamma": "Pass bandwidth=1 / sqrt(gamma) for exp(-gamma d^2), the kernel 'rbf', or "
     "bandwidth=1 / gamma for exp(-gamma d), 'laplacian'.",
     "sigma": "Pass bandwidth=sqrt(2) * sigma for exp(-d^2 / (2 sigma^2)), the kernel "
@@ -345,7 +360,13 @@ def nearest_keyword(keyword: str, allowed: Iterable[str]) -> str | None:
     """Return the allowed keyword that was most likely meant, if there is one."""
     allowed = list(allowed)
     meant = [name for name in allowed if keyword in OTHER_WORDS.get(name, "").split()]
-    return next(iter(meant or get_close_matches(keyword, allowed, n=1)), None)
+    return next(iter(meant or get_close_matches(keyword.lower(), allowed, n=1)), None)
+
+
+def did_you_mean(word: Any, allowed: Iterable[str]) -> str:
+    """Return the question whether an allowed word was meant, if one is near."""
+    meant = nearest_keyword(word, allowed) if isinstance(word, str) else None
+    return "" if meant is None else f" Did you mean {meant!r}?"
 
 
 def refuse_unknown_keywords(
@@ -382,11 +403,73 @@ def refuse_unknown_keywords(
                 f" {meant!r} is a parameter of the estimator. Pass it to "
                 f"{called.partition('.')[0]}({meant}=...)."
             )
-        elif keyword in CONVERSIONS and nearest == "bandwidth":
-            message += f" {CONVERSIONS[keyword]}"
-        elif nearest is not None:
-            message += f" Did you mean {nearest!r}?"
+        elif keyword in ADVICE and nearest in ("bandwidth", None):
+            message += f" {ADVICE[keyword]}"
+        else:
+            message += did_you_mean(keyword, allowed)
         raise TypeError(message)
+
+
+def refuse_positional(args: Any, parameters: Any, called: str, documented: Any) -> None:
+    """Raise a TypeError for options that are passed by position.
+
+    The likely option is the first whose documented type shows the text of the value, or
+    its type.
+    """
+    options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    n_data = len(parameters) - len(options)
+    if len(args) <= n_data or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return
+    value, entries = args[n_data], _entries(documented)
+    word = rf"\b{type(value).__name__}\b"
+    word = re.escape(f'"{value}"') if isinstance(value, str) else word
+    near = [n for n in options if re.search(word, entries.get(n, "").split("\n")[0])]
+    hint = ADVICE["Z"] if called.endswith("_test") else f"They are {options}."
+    hint = f"Did you mean {near[0]}={shown(value)}?" if near else hint
+    raise TypeError(
+        f"{called}() takes {n_data} positional argument{'s' * (n_data != 1)}, but got "
+        f"{len(args)}. Options must be passed by name. {hint}"
+    )
+
+
+class PublicModule(ModuleType):
+    """A module that lists its public names only, and says where other names are."""
+
+    def __dir__(self) -> list[str]:
+        return sorted(self.__all__)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_name(self.__name__, name)
+
+
+def make_public(module: str) -> None:
+    """Turn an imported module into a PublicModule.
+
+    Without a list `__all__`, all names that it imports from other modules are public.
+    """
+    own = sys.modules[module]
+    names = [n for n, v in vars(own).items() if n[0] != "_" and not inspect.ismodule(v)]
+    vars(own).setdefault("__all__", [n for n in names if n != make_public.__name__])
+    own.__class__ = PublicModule
+
+
+def refuse_name(module: str, name: str) -> NoReturn:
+    """Raise an error that says in which module a public name is.
+
+    An import statement replaces an AttributeError by an error without our text, but not
+    an ImportError.
+    """
+    root = import_module(__name__.partition(".")[0])
+    packages = [] if name.startswith("_") else root._NAMES[""].split()
+    homes = [*(getattr(root, package) for package in packages), root]
+    public = {n: f"{home.__name__}.{n}" for home in homes for n in home.__all__}
+    near = [n for n in public if n.lower().startswith(name.lower())]
+    near = [name] if name in public else near or get_close_matches(name, public, n=1)
+    hint = f" Did you mean {' or '.join(public[n] for n in near)}?" if near else ""
+    frame = sys._getframe(2)
+    imported = opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
+    error = ImportError if imported else AttributeError
+    raise error(f"module {module!r} has no attribute {name!r}.{hint}")
 
 
 class KeywordHints:
@@ -463,6 +546,7 @@ def takes_parameters_of(
         def checked(*args: Any, **kwargs: Any) -> Any:
             if not kwargs.keys() <= order.keys():
                 refuse_unknown_keywords(kwargs, order, function.__name__)
+            refuse_positional(args, [*order.values()], function.__name__, checked)
             return function(*args, **{**changed, **kwargs})
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
@@ -511,16 +595,16 @@ def explains_keywords(method: Function) -> Function:
     parameters = inspect.signature(method).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return method
-    allowed = list(parameters)[1:]
+    allowed, own = list(parameters)[1:], list(parameters.values())[1:]
 
     @wraps(method)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        init, called = method.__name__ == "__init__", type(self).__name__
+        called += "" if init else f".{method.__name__}"
         if not kwargs.keys() <= set(allowed):
-            called, known = type(self).__name__, ()
-            if method.__name__ != "__init__":
-                called = f"{called}.{method.__name__}"
-                known = self.get_params(deep=False)
+            known = () if init else self.get_params(deep=False)
             refuse_unknown_keywords(kwargs, allowed, called, known)
+        refuse_positional(args, own, called, type(self) if init else method)
         return method(self, *args, **kwargs)
 
     return cast(Function, checked)

@@ -8,10 +8,12 @@ from abc import ABCMeta, abstractmethod
 from dataclasses import fields
 from html import escape
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from skdiscrepancy._data.checks import did_you_mean
 
 # Rows of the HTML table, at most.
 MAX_ROWS = 20
@@ -169,6 +171,24 @@ class Result(metaclass=ABCMeta):
             f"<thead><tr>{headings}</tr></thead><tbody>{lines}</tbody></table>{note}"
             "</div>"
         )
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(type(self), name):
+            # A property that raised an AttributeError itself.
+            return object.__getattribute__(self, name)
+        known = [] if name[0] == "_" else [n for n in dir(self) if n[0] != "_"]
+        text = f"{type(self).__name__!r} object has no attribute {name!r}."
+        raise AttributeError(text + did_you_mean(name, known))
+
+    def _refuse(self, *other: Any) -> NoReturn:
+        """Refuse to stand for a number, a truth value or a dictionary."""
+        example = ", as in result.pvalue <= 0.05" * hasattr(self, "pvalue")
+        raise TypeError(
+            f"{type(self).__name__} is not a number, a truth value or a dictionary. "
+            f"Use its attributes{example}."
+        )
+
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = _refuse
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -28,6 +28,7 @@ from skdiscrepancy._data.blocks import LazyRows, lazy_pair
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     declares_parameters,
+    did_you_mean,
     draw_seeds,
     explains_keywords,
     generator_of,
@@ -37,6 +38,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table, find_column
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
+from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._gram.feature_maps import SteinMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import SteinGram, check_squares
@@ -50,10 +52,13 @@ from skdiscrepancy._models.dispatch import (
     can_be_drawn_from,
     check_model,
     copyable,
+    deviations_of,
     draw_from,
     is_density_estimator,
+    is_model,
     log_density_gradient_of,
     takes_nothing,
+    widths,
 )
 from skdiscrepancy._nulls.groups import (
     one_sample_methods,
@@ -90,6 +95,10 @@ from skdiscrepancy.kernels._names import KERNELS, check_kernel
 SCALE_GROUPS = 32
 # Number of rows to hash at a time, so that a memory-mapped sample is not copied.
 HASHED_ROWS = 4096
+NOT_GRADIENTS = (
+    "For a log-density, pass log_density_gradient(log_density, finite_differences="
+    "True) from skdiscrepancy.model_checking. To compare two samples, call mmd_test."
+)
 
 
 def fit_model(
@@ -231,10 +240,36 @@ def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
     if shape != X.shape:
         raise ValueError(
             f"model gives gradients of shape {shape}, must give {X.shape}, the "
-            "gradient of the log-density at each row of X."
+            f"gradient of the log-density at each row of X. {NOT_GRADIENTS}"
         )
     gradients = check_rows(gradients, "gradients of model")
     return gradients.astype(X.dtype, copy=False)
+
+
+def warn_if_not_gradients(X: np.ndarray, gradients: np.ndarray, given: bool) -> None:
+    """Warn if numbers cannot be the gradients of a model that is near the sample.
+
+    A column and its gradients have the covariance -1 under the model, so a correlation
+    above 1/2 is suspicious. So is one above -1/2 if all gradients of a single column
+    have one sign, as log-densities have. Given gradients must depend on the rows, which
+    a second sample or rows in another order do not.
+    """
+    x, g = ((Z - Z.mean(axis=0)) / widths(Z) for Z in (X, gradients))
+    one_sign = X.shape[1] == 1 and abs(np.sign(gradients).sum()) == len(X)
+    # Fewer rows have too much noise.
+    suspicious = len(X) >= 50 and np.mean(x * g) > (-0.5 if one_sign else 0.5)
+    if given and not suspicious and len(X) >= max(50, 2 * X.shape[1]):
+        # Left singular vectors, because Gaussian models have gradients that are linear.
+        x, g = (np.linalg.svd(Z[:: -(-len(X) // 256)], False)[0] for Z in (x, g))
+        hsic = HSICEstimator(bandwidth="dyadic", random_state=0).fit(x, g)
+        test = hsic.test(x, g, n_resamples=199, block_length=1)
+        suspicious = test.pvalue > 0.01
+    if suspicious:
+        warn_user(
+            "The gradients of model do not look like the gradients of a log-density at "
+            "the rows of X, which average to about 0 and point towards the middle of "
+            f"the model. {NOT_GRADIENTS} Ignore this if the model is far from X."
+        )
 
 
 def check_differentiable(kernel: Any) -> list[Any]:
@@ -249,7 +284,7 @@ def check_differentiable(kernel: Any) -> list[Any]:
             raise ValueError(
                 f"kernel == {shown(item)}, must be one of {works} for KSD, or a kernel "
                 "object of these kinds with p=2 and metric=None, because KSD needs two "
-                "derivatives of the kernel."
+                f"derivatives of the kernel.{did_you_mean(item, works)}"
             )
         kernels.append(checked)
     return kernels or check_kernel(kernel)
@@ -790,13 +825,22 @@ class KSDEstimator(BaseDiscrepancy):
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, settings, options)
         fitted = self.model is None or is_density_estimator(self.model)
-        if fitted and self._fitted_to == fingerprint(X):
+        fitted = fitted and self._fitted_to == fingerprint(X)
+        gradients = self._gradients(X)
+        if gradients is not None:
+            warn_if_not_gradients(X, gradients, isinstance(self.model, GivenGradients))
+            # Gradients average to 0 over rows to which a location was fitted by maximum
+            # likelihood. A model of other rows is so close in one of 1250 samples.
+            mean = getattr(self.log_density_gradient_, "mean", None)
+            errors = gradients if mean is None else X - mean
+            least = 1e-3 * deviations_of(errors)[0] / np.sqrt(len(X))
+            fitted |= bool(np.all(np.abs(errors.mean(axis=0)) < least))
+        if fitted:
             warn_user(
                 f"The model was fitted to these rows, but method == {options.method!r} "
                 "treats it as known, so the test rejects too rarely. Test held-out "
-                "rows, or use method='parametric'."
+                "rows, or use method='parametric' with the unfitted model."
             )
-        gradients = self._gradients(X)
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)
             core = self._core((X, gradients), seed=seed, division=division)
@@ -877,6 +921,9 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _validate_first(self, X: Any, settings: Settings) -> np.ndarray:
         """Validate the sample that is passed to `fit`."""
+        if is_model(X):
+            order = "Pass the sample first, as in ksd_test(X, model)."
+            raise TypeError(f"X == {shown(X)} is a model, must be a sample. {order}")
         # Tests, and the Gaussian distribution that None stands for, need two rows.
         two = self.model is None or settings.options is not None
         least = 2 if two else settings.design._least_rows()

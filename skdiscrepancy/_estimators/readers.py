@@ -35,6 +35,7 @@ from skdiscrepancy._data.blocks import (
     table_of,
     views_of,
 )
+from skdiscrepancy._data.checks import warn_user
 from skdiscrepancy._data.frames import as_numbers, as_table, needs_encoding
 from skdiscrepancy._gram.run import BRIEF, progress
 from skdiscrepancy.kernels._base import (
@@ -185,6 +186,9 @@ class Reader:
         if self.encoder_ is not None:
             check_columns(owner, X, reset=reset)
             X, owner, own = encode(self.encoder_, X), None, {}
+        column = getattr(X, "shape", ())[1:] == (1,) and getattr(y, "ndim", 1) == 2
+        if column and _holds_labels(X, y):
+            warn_user("X has labels, which are compared as numbers. Swap X and y?")
         X, y = validate_with_target(owner, X, y, **self._options(X, "X"), **own)
         return X if X.dtype.kind == "f" else as_labels(X, "X"), y
 
@@ -193,6 +197,7 @@ class Reader:
     ) -> list[np.ndarray]:
         """Return samples with the same columns, encoded by the rows of all of them."""
         for table, name in zip(tables[1:], names[1:], strict=True):
+            refuse_target(tables[0], table, names[0], name)
             # Without names, columns are compared by their position.
             if type(tables[0]) is not np.ndarray and type(table) is not np.ndarray:
                 refuse_other_columns(tables[0], table, names[0], name)
@@ -216,6 +221,29 @@ class Reader:
             if not self.dense and type(Z) is not np.ndarray:
                 options["accept_sparse"] = accept_sparse(Z, name, self.kernels)
         return options
+
+
+def refuse_target(X: Any, y: Any, first: str, name: str) -> None:
+    """Refuse a target in place of a second sample, and warn if y may be a target."""
+    remedy = (
+        f"If {name} has a target or a label for each row of {first}, call "
+        "hsic_test(X, y) or k_sample_test(X, groups=labels)."
+    )
+    shapes: list[Any] = [getattr(Z, "shape", ()) for Z in (X, y)]
+    if shapes[1][1:] == (1,) < shapes[0][1:]:
+        must = f"must have {shapes[0][1]} as {first}."
+        raise ValueError(f"{name} has 1 features, {must} {remedy}")
+    if shapes[0] == shapes[1] and shapes[1][1:] == (1,) and _holds_labels(y, X):
+        warn_user(
+            f"{name} repeats few values, and {first} does not. {remedy} If {name} is a "
+            "sample, convert it to floats."
+        )
+
+
+def _holds_labels(y: Any, X: Any) -> bool:
+    """Tell whether y has labels and X has numbers, in memory."""
+    lazy = any(isinstance(Z, LazyRows) or not hasattr(Z, "__array__") for Z in (X, y))
+    return not lazy and are_labels(np.asarray(y)) and not are_labels(np.asarray(X))
 
 
 def refuse_other_columns(X: Any, Y: Any, first: str, name: str) -> None:

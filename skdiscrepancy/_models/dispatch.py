@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, singledispatch
 from typing import Any
 
@@ -40,6 +41,7 @@ from skdiscrepancy._data.distances import TOO_LARGE, block_distances
 GradientFunction = Callable[[np.ndarray], Any]
 
 
+@dataclass(eq=False, repr=False)
 class ModelScore:
     """Gradient of the log-density of a model, as a function of rows.
 
@@ -49,11 +51,13 @@ class ModelScore:
         Takes rows that are checked and returns gradients, which need not be finite.
     n_features : int or None, default=None
         Number of variables of the density, None if the model itself checks the number.
+    mean : ndarray of shape (n_features,) or None, default=None
+        Mean of the rows that a mixture of densities was fitted to, None if not known.
     """
 
-    def __init__(self, gradients_at: GradientFunction, n_features: int | None = None):
-        self.gradients_at = gradients_at
-        self.n_features = n_features
+    gradients_at: GradientFunction
+    n_features: int | None = None
+    mean: Any = None
 
     def __call__(self, X: Any) -> np.ndarray:
         """Return the gradients at the rows of X, all of them finite."""
@@ -160,8 +164,19 @@ def automatic_gradients(backend: str, log_density: Any, X: np.ndarray) -> np.nda
         return np.asarray(library.grad(total)(library.numpy.asarray(X)))
     with library.enable_grad():
         x = library.tensor(np.asarray(X), requires_grad=True)
-        [gradients] = library.autograd.grad(total(x), x)
+        try:
+            value = total(x)
+        except RuntimeError:
+            # Networks in single precision refuse double precision.
+            x = library.tensor(np.asarray(X, np.float32), requires_grad=True)
+            value = total(x)
+        [gradients] = library.autograd.grad(value, x)
     return gradients.detach().cpu().numpy()
+
+
+def joint(model: Any, x: Any) -> Any:
+    """Return the log-density of each row, for a distribution of rows or of columns."""
+    return model.log_prob(x).reshape(len(x), -1).sum(-1)
 
 
 def transformed_gradients(steps: list[Any], score: Any, X: np.ndarray) -> np.ndarray:
@@ -275,6 +290,8 @@ def log_density_gradient(
           `multivariate_t` or a univariate distribution on the whole real line, or a
           distribution of the new style, such as ``scipy.stats.Normal(mu=1)``;
         - a `gaussian_kde` of :mod:`scipy.stats`;
+        - a distribution or a normalising flow of torch, or any other object with a
+          method `log_prob` that takes tensors;
         - a callable that takes X and returns the gradients. It is returned unchanged;
         - an instance of a class that you registered with
           ``log_density_gradient_of.register``.
@@ -358,8 +375,9 @@ def log_density(model: Any) -> GradientFunction:
         check_support(model)
     if isinstance(model, (*ONE_VARIABLE, stats.gaussian_kde)):
         return partial(column_log_density, model)
-    if hasattr(model, "logpdf"):
-        return model.logpdf
+    for name in ("logpdf", "log_prob"):
+        if hasattr(model, name):
+            return getattr(model, name)
     if callable(model):
         return model
     raise TypeError(
@@ -425,6 +443,8 @@ def log_density_gradient_of(model: Any) -> GradientFunction:
     """
     _refuse(model)
     instance = not isinstance(model, type)
+    if hasattr(model, "log_prob") and instance:
+        return ModelScore(partial(automatic_gradients, "torch", partial(joint, model)))
     if callable(model) and instance:
         if takes_nothing(model):
             raise TypeError(
@@ -453,6 +473,12 @@ def takes_nothing(model: Any) -> bool:
     except (TypeError, ValueError):
         # Compiled functions may have no signature.
         return False
+
+
+def is_model(X: Any) -> bool:
+    """Tell whether a model was passed in place of a sample."""
+    known = any(hasattr(X, name) for name in ("log_prob", "logpdf", "score_samples"))
+    return known or (callable(X) and not takes_nothing(X))
 
 
 def check_model(model: Any) -> None:
@@ -558,7 +584,7 @@ class SampleGaussianScore(ModelScore):
             # Only draws use the covariance, and they check that it is finite.
             self.covariance = correlation * np.outer(self.deviations, self.deviations)
         self.factor = cho_factor(correlation)
-        super().__init__(self._gradients, X.shape[1])
+        super().__init__(self._gradients, X.shape[1], self.mean)
 
     def _gradients(self, X: np.ndarray) -> np.ndarray:
         standardized = (X - self.mean) / self.deviations
@@ -699,7 +725,7 @@ def mixture_score(model: Any) -> ModelScore:
     full = factors.ndim == 3
     sizes = np.linalg.slogdet(factors)[1] if full else np.log(np.abs(factors)).sum(1)
     gradients_at = partial(mixture_gradients, logs + sizes, means, factors)
-    return ModelScore(gradients_at, means.shape[1])
+    return ModelScore(gradients_at, means.shape[1], weights @ means)
 
 
 def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
@@ -745,7 +771,8 @@ def kernel_density_score(model: Any) -> ModelScore:
     weights, points = model.tree_.sample_weight, np.asarray(model.tree_.data)
     log_weights = 0.0 if weights is None else log_weights_of(np.asarray(weights))
     kernel = points, log_weights, 1 / model.bandwidth_, model.kernel == "exponential"
-    return ModelScore(partial(points_gradients, *kernel), points.shape[1])
+    mean = np.average(points, axis=0, weights=weights)
+    return ModelScore(partial(points_gradients, *kernel), points.shape[1], mean)
 
 
 def _skewnorm(z: np.ndarray, a: float) -> np.ndarray:
@@ -883,7 +910,8 @@ def kde_score(model: Any) -> ModelScore:
     """Return the gradient of a gaussian_kde."""
     factor = np.linalg.cholesky(np.linalg.inv(model.covariance))
     kernel = model.dataset.T, log_weights_of(model.weights), factor, False
-    return ModelScore(partial(points_gradients, *kernel), model.d)
+    mean = model.dataset @ model.weights
+    return ModelScore(partial(points_gradients, *kernel), model.d, mean)
 
 
 def can_be_drawn_from(model: Any) -> bool:
@@ -922,7 +950,7 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
         if not options and "random_state" in getattr(model, "get_params", dict)():
             # We set the seed in a copy, because the model belongs to the caller.
             seeded = copy.copy(model).set_params(random_state=seed)
-        draws = seeded.sample(n, **options)
+        draws = seeded.sample((n,) if "sample_shape" in names else n, **options)
     except NotImplementedError as error:
         reason = f": {error}" if str(error) else "."
         raise TypeError(

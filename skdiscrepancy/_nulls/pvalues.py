@@ -165,6 +165,8 @@ class TestResult(Result):
         return 2
 
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            self._refuse()
         return (self.statistic, self.pvalue)[index]
 
     @property
@@ -399,6 +401,11 @@ def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
     vanishes, or if no resample changes its statistic, the kernel has the p-value 1 and
     does not enter the pooled statistic.
     """
+    if 1 < values.shape[1] == 1 + options.n_resamples < 1 / LEVEL:
+        warn_user(
+            f"n_resamples == {options.n_resamples}, must be >= {1 / LEVEL - 1:g} for "
+            f"a test that can reject at the significance level {LEVEL}."
+        )
     pooling = options.pooling
     for numbers in (values, *scales):
         check_finite(numbers)

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.feature_selection._selector import (
     HSICSelector as HSICSelector,
     HSICSelectorCV as HSICSelectorCV,
@@ -12,8 +13,4 @@ from skdiscrepancy.feature_selection._single_columns import (
     hsic_regression as hsic_regression,
 )
 
-__all__ = sorted(name for name in globals() if not name.startswith("_"))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

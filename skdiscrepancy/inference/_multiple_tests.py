@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from math import comb
 from numbers import Real
@@ -442,6 +442,20 @@ class ColumnTestsResult(Result):
         return "\n".join(self._lines(None))
 
 
+def warn_if_powerless(
+    adjusted: np.ndarray, correction: Any, item: str, n_drawn: float
+) -> None:
+    """Warn if the smallest possible p-values are not significant after adjustment."""
+    if adjusted.min() > LEVEL:
+        warn_user(
+            f"The smallest possible adjusted p-value is {adjusted.min():.2g}, because "
+            f"correction == {correction!r} is for {len(adjusted)} {item}s, and the "
+            f"test of a {item} has at most {n_drawn} resamples. No {item} can be "
+            f"significant at the level {LEVEL}. Pass a larger n_resamples, or for "
+            "method='shift' more rows."
+        )
+
+
 def _test_columns(
     estimator: Any,
     settings: Settings,
@@ -465,15 +479,8 @@ def _test_columns(
     drawn = [len(result.null_distribution) or np.inf for result in results]
     if in_stages and np.isfinite(drawn).all():
         drawn = [max(of_all.options.n_resamples, *drawn)]
-    smallest = adjust_pvalues(1 / (1 + np.array(drawn)), settings.correction).min()
-    if smallest > LEVEL:
-        warn_user(
-            f"The smallest possible adjusted p-value is {smallest:.2g}, because "
-            f"correction == {settings.correction!r} is for {len(results)} columns, and "
-            f"the test of a column has at most {max(drawn)} resamples. No column can "
-            f"be significant at the level {LEVEL}. Pass a larger n_resamples, or for "
-            "method='shift' more rows."
-        )
+    adjusted = adjust_pvalues(1 / (1 + np.array(drawn)), settings.correction)
+    warn_if_powerless(adjusted, settings.correction, "column", max(drawn))
     missing = np.array([column.missing for column in columns]).T
     of_both: dict[str, Any] = {}
     if not target:
@@ -827,22 +834,23 @@ def read_k_samples(
 
     Returns the rows and the name of each sample, and the layout of their columns.
     """
-    tables: list[Any] = [as_table(sample) for sample in samples]
-    labels = None
+    tables, labels = list(samples), None
     if groups is not None:
         if len(tables) != 1:
             raise ValueError(
                 f"k_sample_test got {len(tables)} samples, must be 1 if you pass "
                 "`groups`."
             )
-        tables[0], labels = _divide(tables[0], groups)
-    elif len(tables) < 2:
+        tables[0], labels = _divide(as_table(tables[0]), groups)
+    elif len(tables) < 2 or str in map(type, tables):
         raise ValueError(
-            f"k_sample_test got {len(tables)} samples, must be >= 2, or one table with "
-            "`groups`, the name of a column or one label for each row."
+            f"k_sample_test got {len(tables)} samples, must be >= 2, all of them data, "
+            "or one table with `groups`, the name of a column or one label for each "
+            "row, as in k_sample_test(table, groups=labels)."
         )
     titles = [f"samples[{i}]" for i in range(len(tables))]
-    tables = [reader.blocks(*both) for both in zip(tables, titles, strict=True)]
+    both = zip(map(as_table, tables), titles, strict=True)
+    tables = [reader.blocks(table, title) for table, title in both]
     for table, title in zip(tables, titles, strict=True):
         own, first = names_of(table_of(table)), names_of(table_of(tables[0]))
         if own and first and own != first:
@@ -1190,10 +1198,11 @@ def k_sample_test(
             results.append(samples_test([rows[a], rows[b]], settings, own, *how))
             line.advance()
     pvalues = np.array([result.pvalue for result in results])
+    adjust = partial(adjust_pvalues, correction=correction)
     if correction == "shaffer":
-        adjusted = shaffer_pvalues(pvalues, len(rows))
-    else:
-        adjusted = adjust_pvalues(pvalues, correction)
+        adjust = partial(shaffer_pvalues, n_samples=len(rows))
+    least = np.full(len(pairs), 1 / (1 + options.n_resamples))
+    warn_if_powerless(adjust(least), correction, "pair", options.n_resamples)
     return KSampleResult(
         statistic=overall.statistic,
         pvalue=overall.pvalue,
@@ -1202,7 +1211,7 @@ def k_sample_test(
         pairs=pairs,
         statistics=np.array([result.statistic for result in results]),
         pvalues=pvalues,
-        adjusted_pvalues=adjusted,
+        adjusted_pvalues=adjust(pvalues),
         correction=correction,
         overall=overall,
         results=results,

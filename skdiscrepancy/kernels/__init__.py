@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.kernels._base import (
     ColumnKernel as ColumnKernel,
     CosineKernel as CosineKernel,
@@ -26,8 +27,4 @@ from skdiscrepancy.kernels._radial import (
     RadialKernel as RadialKernel,
 )
 
-__all__ = sorted(name for name in globals() if not name.startswith("_"))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

@@ -21,7 +21,7 @@ from skdiscrepancy._data.arrays import (
     refuse_different_labels,
     refuse_numbers_among_labels,
 )
-from skdiscrepancy._data.checks import shown
+from skdiscrepancy._data.checks import did_you_mean, shown
 from skdiscrepancy._data.frames import as_numbers
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
@@ -148,6 +148,7 @@ def _refuse(item: Any, name: str, names: Iterable[str]) -> NoReturn:
         f"{name} == {shown(item)}, must be one of {sorted(names)}, a kernel object of "
         "skdiscrepancy.kernels or sklearn.gaussian_process.kernels, a function that "
         "returns the Gram matrix of two blocks of rows, or a tuple or list of them."
+        + did_you_mean(item, names)
     )
 
 
@@ -172,7 +173,7 @@ def check_bandwidths(
             continue
         message = (
             f"{title} == {shown(value)}, must be 'grid', 'median', 'dyadic', or one or "
-            "more finite numbers > 0."
+            f"more finite numbers > 0.{did_you_mean(value, RULES)}"
         )
         try:
             values = np.asarray(value)

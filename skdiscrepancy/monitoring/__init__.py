@@ -2,11 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.monitoring._drift import DriftReportResult, drift_report
 from skdiscrepancy.monitoring._monitor import DriftMonitor
 
 __all__ = ["DriftMonitor", "DriftReportResult", "drift_report"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)

@@ -10,42 +10,24 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.plotting._charts import (
-    BandwidthDisplay,
-    BatchScoresDisplay,
-    ColumnTestsDisplay,
-    ComparisonDisplay,
-    DriftReportDisplay,
-    NullDistributionDisplay,
-    SelectionCVDisplay,
-    SelectionDisplay,
-    SubsetsDisplay,
+    BandwidthDisplay as BandwidthDisplay,
+    BatchScoresDisplay as BatchScoresDisplay,
+    ColumnTestsDisplay as ColumnTestsDisplay,
+    ComparisonDisplay as ComparisonDisplay,
+    DriftReportDisplay as DriftReportDisplay,
+    NullDistributionDisplay as NullDistributionDisplay,
+    SelectionCVDisplay as SelectionCVDisplay,
+    SelectionDisplay as SelectionDisplay,
+    SubsetsDisplay as SubsetsDisplay,
 )
 from skdiscrepancy.plotting._maps import (
-    CKADisplay,
-    DesignDisplay,
-    HSICMatrixDisplay,
-    KSampleDisplay,
-    WitnessDisplay,
+    CKADisplay as CKADisplay,
+    DesignDisplay as DesignDisplay,
+    HSICMatrixDisplay as HSICMatrixDisplay,
+    KSampleDisplay as KSampleDisplay,
+    WitnessDisplay as WitnessDisplay,
 )
 
-__all__ = [
-    "BandwidthDisplay",
-    "BatchScoresDisplay",
-    "CKADisplay",
-    "ColumnTestsDisplay",
-    "ComparisonDisplay",
-    "DesignDisplay",
-    "DriftReportDisplay",
-    "HSICMatrixDisplay",
-    "KSampleDisplay",
-    "NullDistributionDisplay",
-    "SelectionCVDisplay",
-    "SelectionDisplay",
-    "SubsetsDisplay",
-    "WitnessDisplay",
-]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_public(__name__)
