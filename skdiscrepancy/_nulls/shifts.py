@@ -23,7 +23,7 @@ from skdiscrepancy._gram.frequency_groups import (
 )
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import ArrayBlocks, Piece, PieceRows, PieceTask, add
-from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all, steps
+from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._loops.tile_loops import shifted_sums
 from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
@@ -163,28 +163,16 @@ def some_diagonals(n: int, first: int = 1) -> Iterator[np.ndarray]:
         yield np.arange(start, min(start + step, n // 2 + 1))
 
 
-class Diagonals(NamedTuple):
-    """Rows and columns of the entries of some diagonals of a circle, and weights.
+def _entries(n: int, numbers: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return rows, columns and weights of the entries of some diagonals of a circle.
 
     Each diagonal counts for both halves of a symmetric matrix. The main diagonal, and a
     middle diagonal, hold both already.
     """
-
-    rows: np.ndarray
-    cols: np.ndarray
-    weights: np.ndarray
-
-    @classmethod
-    def of(cls, n: int, numbers: np.ndarray) -> Diagonals:
-        """Return the entries of diagonals by their numbers."""
-        rows = np.tile(np.arange(n), len(numbers))
-        once = (numbers == 0) | (2 * numbers == n)
-        weights = np.repeat(np.where(once, 1.0, 2.0), n)
-        return cls(rows, (rows + np.repeat(numbers, n)) % n, weights)
-
-    def values(self, side: Gram) -> np.ndarray:
-        """Return the values of all kernels."""
-        return side.pairs(self.rows, self.cols).astype(np.float64, copy=False)
+    rows = np.tile(np.arange(n), len(numbers))
+    once = (numbers == 0) | (2 * numbers == n)
+    weights = np.repeat(np.where(once, 1.0, 2.0), n)
+    return rows, (rows + np.repeat(numbers, n)) % n, weights
 
 
 def _shift_diagonals(
@@ -192,18 +180,17 @@ def _shift_diagonals(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the products of the transforms of some diagonals, and sums of squares."""
     n = sides[0][0].n
-    entries = Diagonals.of(n, numbers)
+    rows, cols, weights = _entries(n, numbers)
     found, squares = [], []
     for side, offsets in sides:
-        values = entries.values(side)
-        whole = np.einsum("kp,kp,p->k", values, values, entries.weights)
-        values -= offsets[:, entries.rows]
-        values -= offsets[:, entries.cols]
-        centred = np.einsum("kp,kp,p->k", values, values, entries.weights)
+        values = side.pairs(rows, cols).astype(np.float64, copy=False)
+        whole = np.einsum("kp,kp,p->k", values, values, weights)
+        values -= offsets[:, rows]
+        values -= offsets[:, cols]
+        centred = np.einsum("kp,kp,p->k", values, values, weights)
         squares.append(np.stack((centred, whole)))
         found.append(values)
-    of_x, of_y = found
-    return np.matmul(*transforms(of_x * entries.weights, of_y, n)), *squares
+    return np.matmul(*transforms(found[0] * weights, found[1], n)), *squares
 
 
 def transforms(
@@ -295,18 +282,15 @@ def joint_statistics(
     has the steps of all variables but the first. Also return the magnitude of the terms
     of the statistics.
     """
-    n, run = grams[0].n, grams[0].run
-    n_kernels = max(side.n_kernels for side in grams)
-    work = Work(_joint_diagonals, grams, shifts)
-    parts = run_all(list(some_diagonals(n, first=0)), work, run)
+    n, work = grams[0].n, Work(_joint_diagonals, grams, shifts)
+    parts = run_all(list(some_diagonals(n, first=0)), work, grams[0].run)
     values = reduce(add, parts) / n**2
-    means = [np.broadcast_to(rows, (n_kernels, n)) for rows in row_means]
+    means = np.stack(np.broadcast_arrays(*row_means), axis=1)
     # The largest term is not negative for positive definite kernels.
     sizes = np.abs(values).max(axis=1)
-    centre = np.prod([rows.mean(axis=1) for rows in means], axis=0)
+    centre = np.prod(means.mean(axis=2), axis=1)
     sizes = np.maximum(sizes, np.abs(centre))
-    for k in range(n_kernels):
-        factors = np.stack([rows[k] for rows in means])[:, np.newaxis]
+    for k, factors in enumerate(means[:, :, np.newaxis]):
         values[k] += centre[k] - 2 * shifted_sums(factors, shifts) / n
     return values, sizes
 
@@ -315,17 +299,15 @@ def _joint_diagonals(
     grams: list[Gram], shifts: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
     """Return the sums of products of all variables on some diagonals."""
-    n = grams[0].n
-    entries = Diagonals.of(n, numbers)
-    values = [entries.values(side) for side in grams]
-    n_kernels = max(len(part) for part in values)
-    sums = np.empty((n_kernels, len(shifts)))
-    for k in range(n_kernels):
+    n, sums = grams[0].n, []
+    rows, cols, weights = _entries(n, numbers)
+    values = np.broadcast_arrays(*(side.pairs(rows, cols) for side in grams))
+    for parts in zip(*values, strict=True):
         end_if_stopped()
-        factors = np.stack([part[k if len(part) > 1 else 0] for part in values])
-        factors[0] *= entries.weights
-        sums[k] = shifted_sums(factors.reshape(len(grams), -1, n), shifts)
-    return sums
+        factors = np.stack(parts, dtype=np.float64)
+        factors[0] *= weights
+        sums.append(shifted_sums(factors.reshape(len(grams), -1, n), shifts))
+    return np.array(sums)
 
 
 # Rows of all variables whose features are computed at a time.
@@ -400,25 +382,18 @@ PASS_BYTES = 2**28
 STRIP = 2**13
 
 
-def window_length(n: int, n_resamples: int) -> int:
-    """Return the number of rows of a window, which is the number of cyclic shifts.
+def windows(n: int, n_resamples: int) -> tuple[int, np.ndarray]:
+    """Return the number of rows of a window, and an order of n rows.
 
-    It is larger than `n_resamples` if there are enough rows, and windows of this length
-    hold almost all rows.
+    A window holds rows at equal distances in this order. A shift by one step in all
+    windows is then a shift of the series of all rows by the number of windows. There
+    are more rows in a window, and so cyclic shifts, than `n_resamples` if there are
+    enough rows, and the windows hold almost all rows.
     """
-    return n // max(1, n // (n_resamples + 1))
-
-
-def windows(n: int, length: int) -> np.ndarray:
-    """Return an order of n rows in which a window holds rows at equal distances.
-
-    A shift by one step in all windows is then a shift of the series of all rows by the
-    number of windows.
-    """
-    n_windows = n // length
-    used = n_windows * length
-    order = np.arange(used).reshape(length, n_windows).T.ravel()
-    return np.concatenate((order, np.arange(used, n)))
+    length = n // max(1, n // (n_resamples + 1))
+    used = n // length * length
+    order = np.arange(used).reshape(length, -1).T
+    return length, np.append(order, np.arange(used, n))
 
 
 # A task: a group of frequencies, and consecutive kernels on x.
@@ -532,10 +507,9 @@ def feature_window_test(
     shape = (pair.x.n_kernels, pair.y.n_kernels)
     values, useful = np.zeros((*shape, len(cut.shifts))), np.zeros(shape, dtype=bool)
     with np.errstate(all="ignore"):
-        for (_, kernels), found in _tiles(cut):
-            own = slice(kernels[0], kernels[-1] + 1)
-            values[own] += found[0]
-            useful[own] |= found[1]
+        for (_, kernels), (found, varies) in _tiles(cut):
+            values[kernels] += found
+            useful[kernels] |= varies
         values = values.reshape(-1, len(cut.shifts)) / pair.n_groups
         if cut.block > 1:
             return _from_means(values, useful.ravel(), options)
@@ -561,19 +535,15 @@ def _window_length(sizes: list[int], longest: int) -> tuple[int, float]:
 
 def _tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
     """Yield all tiles with their share of the statistics."""
-    pair = cut.pair
-    if isinstance(pair.blocks, ArrayBlocks):
-        tiles = [tile for tiles in _passes(cut, 1) for tile in tiles]
-        work = Work(_statistics_in_memory, cut)
-        found = run_all(tiles, work, pair.run, what="permutations")
-        yield from zip(tiles, found, strict=True)
-        return
-    # Many tiles in each pass over the rows.
-    passes = list(_passes(cut, PASS_BYTES))
-    for tiles in steps(passes, "permutations", len(passes), pair.run.verbose):
-        sums = pair.blocks.sum(cut.task(tiles))
-        for tile, own in zip(tiles, sums, strict=True):
-            yield tile, _statistics(cut, tile, *own)
+    run, how, size = cut.pair.run, {}, 1
+    if not isinstance(cut.pair.blocks, ArrayBlocks):
+        # Many tiles in each pass over the rows, one pass after the other.
+        run, how, size = run._replace(n_jobs=1), {"require": "sharedmem"}, PASS_BYTES
+    passes = list(_passes(cut, size))
+    work = Work(_statistics_of_pass, cut)
+    found = run_all(passes, work, run, what="permutations", **how)
+    for tiles, shares in zip(passes, found, strict=True):
+        yield from zip(tiles, shares, strict=True)
 
 
 def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
@@ -596,13 +566,17 @@ def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
     yield tiles
 
 
-def _statistics_in_memory(cut: Windows, tile: Tile) -> tuple[np.ndarray, np.ndarray]:
-    """Return the share of a tile in the statistics, for rows in memory."""
-    work = cut.task([tile])
+def _statistics_of_pass(cut: Windows, tiles: list[Tile]) -> list[Any]:
+    """Return the share of each tile in the statistics."""
+    blocks, work = cut.pair.blocks, cut.task(tiles)
     with np.errstate(all="ignore"):
-        parts = (work((piece, None))[1] for piece in cut.pair.blocks.pieces())
-        [sums] = reduce(work.merge, parts)
-        return _statistics(cut, tile, *sums)
+        if isinstance(blocks, ArrayBlocks):
+            # Threads run tiles, and not the pieces of one tile.
+            parts = (work((piece, None))[1] for piece in blocks.pieces())
+            sums = reduce(work.merge, parts)
+        else:
+            sums = blocks.sum(work)
+        return [_statistics(cut, *both) for both in zip(tiles, sums, strict=True)]
 
 
 def _merge_windows(first: Any, second: Any) -> Any:
@@ -622,7 +596,7 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
     """
     piece, (x, y), index, _ = given
     pair = cut.pair
-    totals = [_zeros(cut, tile) for tile in tiles]
+    totals = [_zeros(cut, *tile) for tile in tiles]
     for own, used, turns in cut.strips(piece, STRIP):
         rows, others, places = x[own], y[own], index[own]
         features: dict[int, np.ndarray] = {}
@@ -642,22 +616,17 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
     return totals
 
 
-def _zeros(cut: Windows, tile: Tile) -> tuple[np.ndarray, ...]:
+def _zeros(cut: Windows, g: int, kernels: range) -> tuple[np.ndarray, ...]:
     """Return sums over no windows."""
-    lines = cut.pair.x.lines(*tile)
-    n_x, n_y = int(lines.stop - lines.start), len(cut.pair.y.is_norm[tile[0]])
+    lines, n_y = cut.pair.x.lines(g, kernels), len(cut.pair.y.is_norm[g])
+    n_x = int(lines.stop - lines.start)
     shape = (cut.shifts.shape[1], cut.length // 2 + 1, n_x, n_y)
-    spectra = np.zeros(shape, dtype=np.complex128)
-    return spectra, np.zeros((n_x, n_y)), np.zeros((2, n_x)), np.zeros((2, n_y))
+    shapes = (n_x, n_y), (2, n_x), (2, n_y)
+    return np.zeros(shape, dtype=np.complex128), *map(np.zeros, shapes)
 
 
 def _statistics(
-    cut: Windows,
-    tile: Tile,
-    spectra: np.ndarray,
-    stay: np.ndarray,
-    x_sums: np.ndarray,
-    y_sums: np.ndarray,
+    cut: Windows, tile: Tile, sums: tuple[np.ndarray, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the share of a tile in the statistics of all pairs of kernels.
 
@@ -666,6 +635,7 @@ def _statistics(
     products of the matrices of all places are enough. Also return whether the features
     of both kernels are not constant.
     """
+    spectra, stay, x_sums, y_sums = sums
     x, y, n, (g, kernels) = cut.pair.x, cut.pair.y, cut.pair.n, tile
     lines, starts = x.lines(g, kernels), y.starts[g]
     all_sums = np.zeros((2, len(x.is_norm[g])))
@@ -702,9 +672,8 @@ def _statistics(
                 V = C[:, :, inside].reshape(len(C), -1)
                 M = unbiased_products(V @ V.T, np.diag(linear[m]), 0, n)
                 out[m] = M.take(pairs) @ weights
-    chosen = slice(kernels[0], kernels[-1] + 1)
-    spreads = np.outer(of_x.spreads[chosen], of_y.spreads)
+    spreads = np.outer(of_x.spreads[kernels], of_y.spreads)
     values += unbiased_products(0, 0, spreads, n)[:, :, np.newaxis]
     # Centring a constant leaves only rounding errors.
     useful = [own.spreads > ROUNDING**2 * own.sizes for own in (of_x, of_y)]
-    return values, np.logical_and.outer(useful[0][chosen], useful[1])
+    return values, np.logical_and.outer(useful[0][kernels], useful[1])
