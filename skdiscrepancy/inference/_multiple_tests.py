@@ -113,9 +113,9 @@ class ColumnSample:
     def order(self, part: Any) -> Any:
         """Return columns of numbers that describe the order of the rows of a table.
 
-        None for rows that are read by blocks.
+        None for rows that are not an array.
         """
-        if isinstance(part, LazyRows):
+        if not isinstance(part, np.ndarray):
             return None
         kernel = IndicatorKernel() if self.of_labels else None
         rows = part if self.of_labels else as_numbers(part, "y").astype(np.float64)
