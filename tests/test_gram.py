@@ -44,7 +44,7 @@ from skdiscrepancy._gram.tiles import DoubleGram, Gram, PairWeights, WeightedGra
 from skdiscrepancy._statistics.second_order import matrix_gram
 from skdiscrepancy.designs import CompleteV, Region, square
 from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
-from skdiscrepancy.inference._conditional import ResidualGram
+from skdiscrepancy.inference._tests import ResidualGram
 from skdiscrepancy.kernels import (
     EnergyKernel,
     GaussianKernel,

@@ -5,10 +5,6 @@
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import ComparisonResult
 from skdiscrepancy.inference._comparisons import hsic_compare, ksd_compare, mmd_compare
-from skdiscrepancy.inference._conditional import (
-    ConditionalTestResult,
-    conditional_hsic_test,
-)
 from skdiscrepancy.inference._dependence_matrix import HSICMatrixResult, hsic_matrix
 from skdiscrepancy.inference._multiple_tests import (
     ColumnTests,
@@ -18,6 +14,8 @@ from skdiscrepancy.inference._multiple_tests import (
     mmd_column_tests,
 )
 from skdiscrepancy.inference._tests import (
+    ConditionalTestResult,
+    conditional_hsic_test,
     hsic_test,
     hsic_test_from_gram,
     joint_independence_test,
