@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import chain, product, repeat
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,6 @@ from skdiscrepancy._data.checks import (
     takes_parameters_of,
     warn_user,
 )
-from skdiscrepancy._data.distances import Index
 from skdiscrepancy._data.frames import (
     as_numbers,
     as_table,
@@ -51,13 +51,12 @@ from skdiscrepancy._estimators.ksd import (
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, side_by_side
 from skdiscrepancy._gram.factors import factor_of
-from skdiscrepancy._gram.feature_maps import FeatureMaps, Part
+from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.frequency_groups import ProductMaps
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import paired_blocks
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
-from skdiscrepancy._gram.tiles import Gram, place
 from skdiscrepancy._models.regression import (
     Residuals,
     check_regressor,
@@ -80,6 +79,7 @@ from skdiscrepancy.kernels._base import (
     IndicatorKernel,
     Kernel,
     KernelLike,
+    LinearKernel,
     PrecomputedKernel,
     check_gram,
 )
@@ -1076,28 +1076,13 @@ def _factor(kernel: KernelLike, rows: np.ndarray) -> np.ndarray:
     return factor.rows
 
 
-class ResidualGram(Gram):
-    """Inner products of residuals of one variable, for each of its kernels."""
-
-    tile = 128
-
-    def __init__(self, residuals: list[np.ndarray]):
-        self.residuals = residuals
-        self.n, self.n_kernels = len(residuals[0]), len(residuals)
-        self.n_features = sum(own.shape[1] for own in residuals)
-        self.dtype = np.dtype(np.float64)
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the tiles."""
-        for k, own in enumerate(self.residuals):
-            yield k, np.matmul(own[rows], own[cols].T, out=place(out, k))
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the inner products of pairs."""
-        pairs = [np.einsum("ij,ij->i", R[rows], R[cols]) for R in self.residuals]
-        return np.array(pairs)
+def inner_products(residuals: list[np.ndarray]) -> tuple[list[Any], np.ndarray]:
+    """Return kernels that are inner products of residuals, and the rows they read."""
+    # A last column of zeros, because all residuals may be without columns.
+    rows = np.hstack((*residuals, np.zeros((len(residuals[0]), 1))))
+    ends = np.cumsum([own.shape[1] for own in residuals])
+    columns = np.split(np.arange(ends[-1]), ends[:-1])
+    return [ColumnKernel(LinearKernel(), own) for own in columns], rows
 
 
 # Default bandwidths of the kernels on X and on y, as multiples of the median distance.
@@ -1385,23 +1370,19 @@ def residual_test(
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
     given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
+    both = inner_products(residuals), inner_products(target_residuals)
+    kernels, rows = zip(([given], Z), *both, strict=True)
     if options.n_components is None:
-        core = gram([given], Z, run=options.run) * ResidualGram(residuals)
-        return sign_test(core * ResidualGram(target_residuals), options)
+        grams = map(partial(gram, run=options.run), kernels, rows)
+        return sign_test(reduce(mul, grams), options)
     seeds = draw_seeds(options.generator, 2)
-    maps = [FeatureMaps([given], options.n_components, seeds[0], Z)]
-    for side in (residuals, target_residuals):
-        parts = [[Part(R.shape[1], None, partial(_at_rows, R))] for R in side]
-        maps.append(maps[0].of_parts(parts))
-    members = product((0,), range(len(residuals)), range(len(target_residuals)))
-    blocks = paired_blocks(Z, Z, Z, run=options.run)
+    how = repeat(options.n_components), repeat(seeds[0])
+    maps = list(map(FeatureMaps, kernels, *how, rows))
+    members = product(*(range(len(own)) for own in kernels))
+    blocks = paired_blocks(*rows, run=options.run)
     core = FeatureGram(ProductMaps(maps, members, seeds[1]), blocks)
     core.in_order = True
     return sign_test(core, options)
-
-
-def _at_rows(values: np.ndarray, block: Any, index: Any) -> np.ndarray:
-    return values[index]
 
 
 def _placebo_test(
