@@ -311,14 +311,8 @@ def check_options(
             )
         allowed = for_blocks
     n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=1)
-    if n_groups is not None:
-        n_groups = check_number(
-            n_groups,
-            "n_groups",
-            integer=True,
-            least=MIN_GROUPS,
-            context=", or None for single rows",
-        )
+    how: Any = {"optional": True, "context": ", or None for single rows"}
+    n_groups = check_number(n_groups, "n_groups", integer=True, least=MIN_GROUPS, **how)
     if pooling not in TEST_POOLINGS:
         raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
     method = allowed[0] if method == "auto" else method

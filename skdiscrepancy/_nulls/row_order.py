@@ -31,17 +31,9 @@ NEGLIGIBLE = 2.0
 
 def check_block_length(block_length: Any) -> Any:
     """Return a number of rows of a block, "auto", or None for independent rows."""
-    is_auto = isinstance(block_length, str) and block_length == "auto"
-    if block_length is None or is_auto:
-        return block_length
-    return check_number(
-        block_length,
-        "block_length",
-        integer=True,
-        least=1,
-        keyword="auto",
-        context=", or None for independent rows",
-    )
+    context = ", or None for independent rows"
+    how: Any = {"keyword": "auto", "optional": True, "context": context}
+    return check_number(block_length, "block_length", integer=True, least=1, **how)
 
 
 def rows_of_blocks(

@@ -53,13 +53,10 @@ from skdiscrepancy._gram.factors import (
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.limits import (
     MIN_ROWS,
-    axis_products,
     gamma_pvalue,
     invariants,
-    invariants_of_sums,
+    lazy_invariants,
     shift_pvalue,
-    sum_of_squares,
-    sums_of_rows,
 )
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.dependence import hsic_of_factors
@@ -231,24 +228,10 @@ def _lazy_matrix(
     """Compute HSIC, p-values and norms of variables that are read by blocks."""
     values, products = table.hsic(unbiased=unbiased)
     least = np.where(table.norms > 0, ROUNDING * (table.norms / table.n) ** 2, np.inf)
-    sums = table.sum(_strip_invariants, table.n, table.own)
-    found = [
-        invariants_of_sums(M, table.n, own[:6], sum_of_squares(own[6:])) if a else None
-        for a, M, own in zip(table.norms, table.own, sums, strict=True)
-    ]
-    both = zip(products.flat, product(found, found), strict=True)
+    both = zip(products.flat, product(lazy_invariants(table), repeat=2), strict=True)
     tails = [gamma_pvalue(value, *pair) for value, pair in both]
     pvalues = np.reshape(tails, products.shape)
     return check_finite(values), pvalues, norms_of(np.diagonal(values), least)
-
-
-def _strip_invariants(read: Any, roots: Any, index: Any, n: int, own: Any) -> list[Any]:
-    """Return what the invariants of each variable need of some rows."""
-    lines = map(read, range(len(own)))
-    return [
-        [*sums_of_rows(M, n, G), *axis_products(M, G)]
-        for M, G in zip(own, lines, strict=True)
-    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

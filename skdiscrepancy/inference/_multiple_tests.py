@@ -852,10 +852,15 @@ def read_k_samples(
                 f"samples[0] in the same order, {shown(first)}."
             )
     rows, names = reader.together(tables, titles), list(range(len(tables)))
-    _check_sizes(rows, titles)
     if labels is not None:
         rows, names = _parts(rows[0], labels)
-        _check_sizes(rows, [f"The group {shown(name)} of `groups`" for name in names])
+        titles = [f"The group {shown(name)} of `groups`" for name in names]
+    for part, title in zip(rows, titles, strict=True):
+        if len(part) < MIN_ROWS:
+            raise ValueError(
+                f"{title} has {len(part)} rows, must have at least {MIN_ROWS} for a "
+                "test."
+            )
     return rows, names, layout_of(reader.encoder_, table_of(tables[0]))
 
 
@@ -914,16 +919,6 @@ def _parts(rows: Any, labels: np.ndarray) -> tuple[list[Any], list[Any]]:
         order = np.argsort(first).tolist()
     parts = [rows[np.flatnonzero(codes == found[i])] for i in order]
     return parts, [names[i] for i in order]
-
-
-def _check_sizes(samples: list[Any], titles: list[str]) -> None:
-    """Refuse samples that have too few rows."""
-    for rows, title in zip(samples, titles, strict=True):
-        if len(rows) < MIN_ROWS:
-            raise ValueError(
-                f"{title} has {len(rows)} rows, must have at least {MIN_ROWS} for a "
-                "test."
-            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -1176,20 +1171,21 @@ def k_sample_test(
         options = options.with_block_length(min(sizes), *columns)
     options = options.ready(collection, estimator.random_state, estimator._run)
     # A test takes time with the square of the number of rows, or of linear features.
-    power = 2 if estimator.n_components is None else 1
-    work = [float(sizes[a] + sizes[b]) ** power for a, b in pairs]
-    of_all, how = float(sum(sizes)) ** power, {"n_components": estimator.n_components}
-    with progress("tests of samples", of_all + sum(work), estimator.verbose) as line:
-        line.step = of_all
-        overall = samples_test(rows, options, **how)
-        line.advance()
-        results = [overall] if len(pairs) == 1 else []
-        seeds = [] if results else draw_seeds(options.generator, len(pairs))
-        for (a, b), seed, step in zip(pairs, seeds, work, strict=False):
-            line.step = step
-            own = options.ready(collection, seed, options.run)
-            results.append(samples_test([rows[a], rows[b]], own, **how))
+    n_components = estimator.n_components
+    power = 2 if n_components is None else 1
+    tests = [tuple(range(len(rows))), *(pairs if len(pairs) > 1 else [])]
+    work = [float(sum(sizes[a] for a in own)) ** power for own in tests]
+    found: list[TestResult] = []
+    with progress("tests of samples", sum(work), estimator.verbose) as line:
+        for i, (own, line.step) in enumerate(zip(tests, work, strict=True)):
+            if i == 1:
+                seeds = draw_seeds(options.generator, len(pairs))
+            if i > 0:
+                options = options.ready(collection, seeds[i - 1], options.run)
+            some = [rows[a] for a in own]
+            found.append(samples_test(some, options, n_components=n_components))
             line.advance()
+    overall, results = found[0], found[1:] or found
     pvalues = np.array([result.pvalue for result in results])
     if correction == "shaffer":
         adjusted = shaffer_pvalues(pvalues, len(rows))
