@@ -95,9 +95,7 @@ def group_null(
     return combine(values, scales, options)
 
 
-def quadratic_forms(
-    M: np.ndarray, Z: np.ndarray, line: Progress = SILENT
-) -> np.ndarray:
+def quadratic_forms(M: np.ndarray, Z: np.ndarray, line: Any = SILENT) -> np.ndarray:
     """Return z' M z for every symmetric matrix of M and every row z of Z.
 
     Strips of columns of one half of each matrix need little more than half of the
@@ -218,11 +216,7 @@ def permutation_test(
 
 
 def mean_of_pairs(
-    M: np.ndarray,
-    weights: list[float],
-    of_all: float,
-    drawn: np.ndarray,
-    line: Progress = SILENT,
+    M: np.ndarray, weights: Any, of_all: float, drawn: np.ndarray, line: Any = SILENT
 ) -> np.ndarray:
     """Return weighted sums of z'Mz for the rows z of each sample, for all owners.
 
@@ -320,9 +314,7 @@ def sign_test(gram: Gram, options: Options) -> TestResult:
     return group_null(statistic, signs, (scale,), options, observed=observed)
 
 
-def signed_groups(
-    gram: Gram, n_groups: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def signed_groups(gram: Gram, n_groups: int) -> tuple[Any, ...]:
     """Return U-statistics, and their standard deviations under random signs.
 
     Then the sums over pairs of different groups of rows, and the bounds of the groups.
@@ -445,9 +437,7 @@ def normal_test(core: Gram, design: Design, seed: int, options: Options) -> Test
     )
 
 
-def _independent_parts(
-    core: Gram, design: Design, seed: int
-) -> tuple[np.ndarray, np.ndarray, int]:
+def _independent_parts(core: Gram, design: Design, seed: int) -> tuple[Any, ...]:
     """Return the mean of a core over a design, and the standard deviation of its parts.
 
     The parts are means that are independent of each other. Also return their number.

@@ -22,7 +22,7 @@ from skdiscrepancy._gram.frequency_groups import (
     unbiased_products,
 )
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.pieces import ArrayBlocks, Piece, PieceRows, PieceTask, add
+from skdiscrepancy._gram.pieces import ArrayBlocks, Piece, PieceRows, add
 from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._loops.tile_loops import shifted_sums
@@ -137,7 +137,7 @@ def _with_offsets(
 
 def all_shifts(
     x: tuple[Gram, np.ndarray], y: tuple[Gram, np.ndarray], nearest: int = 1
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, ...]:
     """Return the sums of products of centred matrices for every shift.
 
     Each side is a Gram and the offsets that centre it. On the diagonal d, the sums over
@@ -175,9 +175,7 @@ def _entries(n: int, numbers: np.ndarray) -> tuple[np.ndarray, ...]:
     return rows, (rows + np.repeat(numbers, n)) % n, weights
 
 
-def _shift_diagonals(
-    sides: Any, numbers: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _shift_diagonals(sides: Any, numbers: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return the products of the transforms of some diagonals, and sums of squares."""
     n = sides[0][0].n
     rows, cols, weights = _entries(n, numbers)
@@ -193,9 +191,7 @@ def _shift_diagonals(
     return np.matmul(*transforms(found[0] * weights, found[1], n)), *squares
 
 
-def transforms(
-    x: np.ndarray, y: np.ndarray, length: int
-) -> tuple[np.ndarray, np.ndarray]:
+def transforms(x: np.ndarray, y: np.ndarray, length: int) -> tuple[np.ndarray, ...]:
     """Return Fourier transforms of pieces of the lines of x and y, conjugate for x.
 
     Their products are the transforms of the circular cross-correlations.
@@ -436,9 +432,7 @@ class Windows(NamedTuple):
         warn_if_powerless(n_shifts, "shifts", "rows" if block == 1 else "blocks")
         return cls(pair, length, seed, shifts, block)
 
-    def strips(
-        self, piece: Piece, n_rows: int
-    ) -> Iterator[tuple[np.ndarray, int, Any]]:
+    def strips(self, piece: Piece, n_rows: int) -> Iterator[tuple[Any, int, Any]]:
         """Yield rows of whole windows, about `n_rows`, and the groups of the windows.
 
         Then how many of these rows are in windows. The groups of windows take turns.
@@ -460,12 +454,6 @@ class Windows(NamedTuple):
             own = np.append(blocks.swapaxes(1, 2), own[used:])
             turns = np.arange(used // self.length) // self.block
             yield own, used, (first + start // size + turns) % n_groups
-
-    def task(self, tiles: list[Tile]) -> PieceTask:
-        """Return the sums over the windows of pieces, merged so that few are kept."""
-        return self.pair.blocks.task(
-            _window_sums, self, tiles, merge=_merge_windows, is_large=True
-        )
 
 
 def feature_window_test(
@@ -535,7 +523,7 @@ def _window_length(sizes: list[int], longest: int) -> tuple[int, float]:
 
 def _tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
     """Yield all tiles with their share of the statistics."""
-    run, how, size = cut.pair.run, {}, 1
+    run, how, size = cut.pair.run, dict[str, Any](), 1
     if not isinstance(cut.pair.blocks, ArrayBlocks):
         # Many tiles in each pass over the rows, one pass after the other.
         run, how, size = run._replace(n_jobs=1), {"require": "sharedmem"}, PASS_BYTES
@@ -568,7 +556,8 @@ def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
 
 def _statistics_of_pass(cut: Windows, tiles: list[Tile]) -> list[Any]:
     """Return the share of each tile in the statistics."""
-    blocks, work = cut.pair.blocks, cut.task(tiles)
+    blocks, how = cut.pair.blocks, {"merge": _merge_windows, "is_large": True}
+    work = blocks.task(_window_sums, cut, tiles, **how)
     with np.errstate(all="ignore"):
         if isinstance(blocks, ArrayBlocks):
             # Threads run tiles, and not the pieces of one tile.
@@ -625,9 +614,7 @@ def _zeros(cut: Windows, g: int, kernels: range) -> tuple[np.ndarray, ...]:
     return np.zeros(shape, dtype=np.complex128), *map(np.zeros, shapes)
 
 
-def _statistics(
-    cut: Windows, tile: Tile, sums: tuple[np.ndarray, ...]
-) -> tuple[np.ndarray, np.ndarray]:
+def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
     """Return the share of a tile in the statistics of all pairs of kernels.
 
     A place is a group of windows and a shift. The covariances of a resample are the sum

@@ -160,7 +160,7 @@ def dependence_matrix(
             if constant:
                 return _Side(factor, diagonal, None)
             own = hsic_of_factors(norm**2, diagonal, diagonal, unbiased)
-            norms[v] = norms_of(own, ROUNDING * norm**2 / n**2)
+            norms[v] = np.sqrt(own) if own > ROUNDING * norm**2 / n**2 else 0.0
             found = None if block_length else invariants(factor.rows)
         return _Side(factor, diagonal, found)
 
@@ -222,9 +222,7 @@ def _row(
     return values, tails
 
 
-def _lazy_matrix(
-    table: LazyFactors, unbiased: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _lazy_matrix(table: LazyFactors, unbiased: bool) -> tuple[np.ndarray, ...]:
     """Compute HSIC, p-values and norms of variables that are read by blocks."""
     values, products = table.hsic(unbiased=unbiased)
     least = np.where(table.norms > 0, ROUNDING * (table.norms / table.n) ** 2, np.inf)
@@ -576,9 +574,7 @@ def hsic_matrix(
     )
 
 
-def _read_columns(
-    X: Any, name: str, encoder: Any
-) -> tuple[list[Any], list[ColumnSample]]:
+def _read_columns(X: Any, name: str, encoder: Any) -> tuple[list[Any], list[Any]]:
     """Return the names of columns, and the columns, which may be one-dimensional."""
     if issparse(X):
         rows: Any = check_rows(X, name, accept_sparse="csr")

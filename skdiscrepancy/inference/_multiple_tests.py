@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 from numbers import Real
 from typing import Any
@@ -444,10 +444,7 @@ class ColumnTests(Result):
 
 
 def _test_columns(
-    estimator: Any,
-    settings: Settings,
-    data: tuple[list[Any], list[ColumnSample]],
-    *target: Any,
+    estimator: Any, settings: Settings, data: Any, *target: Any
 ) -> ColumnTests:
     """Run a test for each column, in threads, and correct the p-values."""
     names, columns = data
@@ -498,11 +495,7 @@ STAGES, ENOUGH = (999, 9_999), 50
 
 
 def _test_column(
-    estimator: Any,
-    settings: Settings,
-    target: tuple[Any, ...],
-    in_stages: bool,
-    task: tuple[Any, ColumnSample, int],
+    estimator: Any, settings: Settings, target: Any, in_stages: bool, task: Any
 ) -> TestResult:
     """Test one column, with a label kernel if it does not hold numbers.
 
@@ -692,26 +685,23 @@ def two_sample_columns(
     X: Any, Y: Any, estimator: MMDEstimator, settings: Settings
 ) -> ColumnTests:
     """Test every column of two samples, with checked parameters."""
-    data: Any
+    both = (X, Y), ("X", "Y")
     if any(isinstance(Z, LazyRows) or kind_of_blocks(Z) for Z in (X, Y)):
         reader = Reader(settings.kernels, 2, estimator.encoder, estimator)
-        *data, _ = read_lazy_samples((X, Y), ("X", "Y"), reader)
+        names, columns, _ = read_lazy_samples(*both, reader)
     else:
-        data = read_samples((X, Y), ("X", "Y"), estimator.encoder)
-    tests = _test_columns(estimator, settings, data)
-    if settings.options.block_length is not None:
-        return tests
-    # Warn once if rows of any columns depend on each other.
-    samples: list[Any] = []
-    owners: list[Any] = []
-    for name, column in zip(*data, strict=True):
-        parts: list[Any] = [column.order(part) for part in column.parts]
+        names, columns = read_samples(*both, estimator.encoder)
+    tests = _test_columns(estimator, settings, (names, columns))
+    if settings.options.block_length is None:
+        # Warn once if rows of any columns depend on each other.
+        orders = [[column.order(part) for part in column.parts] for column in columns]
         if settings.paired:
             # Labels have no differences.
-            parts = [] if column.of_labels else [differences(*parts)]
-        samples += parts
-        owners += [name] * len(parts)
-    warn_if_dependent(*samples, names=owners)
+            labels = [column.of_labels for column in columns]
+            pairs = zip(orders, labels, strict=True)
+            orders = [[None if of else differences(*own)] for own, of in pairs]
+        owners = [name for name in names for _ in orders[0]]
+        warn_if_dependent(*chain(*orders), names=owners)
     return tests
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain, product, repeat
@@ -186,9 +186,7 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
     return estimator._test_pair(as_table(X), as_table(Y), settings)
 
 
-def checked_test(
-    make: Callable[..., Any], params: dict[str, Any]
-) -> tuple[Any, Settings]:
+def checked_test(make: Any, params: dict[str, Any]) -> tuple[Any, Settings]:
     """Return an estimator, and its checked settings with the options of a test.
 
     `n_bandwidths` turns the bandwidths "dyadic" into "grid".
@@ -1354,10 +1352,7 @@ def _test(
 
 
 def residual_test(
-    Z: np.ndarray,
-    residuals: list[np.ndarray],
-    target_residuals: list[np.ndarray],
-    options: Options,
+    Z: np.ndarray, residuals: list[Any], target_residuals: list[Any], options: Options
 ) -> TestResult:
     """Test whether products of residuals have mean zero given Z.
 
@@ -1370,8 +1365,9 @@ def residual_test(
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
     given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
-    both = inner_products(residuals), inner_products(target_residuals)
-    kernels, rows = zip(([given], Z), *both, strict=True)
+    both = map(inner_products, (residuals, target_residuals))
+    sides: Any = ([given], Z), *both
+    kernels, rows = zip(*sides, strict=True)
     if options.n_components is None:
         grams = map(partial(gram, run=options.run), kernels, rows)
         return sign_test(reduce(mul, grams), options)
@@ -1386,10 +1382,7 @@ def residual_test(
 
 
 def _placebo_test(
-    Z: np.ndarray,
-    residuals: list[np.ndarray],
-    target_residuals: list[np.ndarray],
-    options: Options,
+    Z: np.ndarray, residuals: list[Any], target_residuals: list[Any], options: Options
 ) -> float:
     """Return the p-value of the test with the residuals of y of neighbouring rows.
 
