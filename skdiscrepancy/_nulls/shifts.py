@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import reduce
+from functools import cache, partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -54,30 +54,19 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     With blocks, random orders keep blocks of neighbouring rows together, and pairs of
     rows that are nearer than a block are left out, of the first and last rows as well.
     """
-    n, length, run = x[0].shape[0], options.block_length, options.run
-    first = order = _first_order(n, options)
-    n_orbits, parts = _n_orbits(n, options), []
-    what = "permutations" if options.method == "permutation" else "shifts"
-    with progress(what, 1 + n_orbits * (1 + SHIFTS), run.verbose) as line:
-        of_x = _with_offsets(x, first, options)
-        line.advance()
-        for orbit in range(n_orbits):
-            if orbit > 0:
-                order = first[options.generator.permutation(n)]
-                if length is not None:
-                    order = random_order(n, options)
-            of_y = _with_offsets(y, order, options)
-            line.advance()
-            line.step = SHIFTS
-            products, *squares = all_shifts(of_x, of_y, length or 1)
-            line.advance()
-            line.step = 1
-            parts.append(products)
-            if orbit == 0:
-                # Take roots first, because products of small sums may underflow.
-                of_x_y = (np.sqrt(check_finite(own)) for own in squares)
-                both = zip(*of_x_y, strict=True)
-                scale, size = (np.outer(*roots).ravel() for roots in both)
+    n, length = x[0].shape[0], options.block_length
+    first = _first_order(n, options)
+    of_x = cache(partial(_with_offsets, x, first, options))
+
+    def sides(orbit: int) -> Any:
+        order = first[random_order(n, options)] if orbit else first
+        return of_x(), _with_offsets(y, order, options)
+
+    work = partial(all_shifts, nearest=length or 1)
+    parts, *squares = _each_orbit(n, options, sides, work, SHIFTS)
+    # Take roots first, because products of small sums may underflow.
+    roots = (np.sqrt(check_finite(own[0])) for own in squares)
+    scale, size = (np.outer(*both).ravel() for both in zip(*roots, strict=True))
     n_pairs = n * (n - 3) if length is None else n * (n - 2 * length + 1)
     values = np.concatenate(parts, axis=1) / n_pairs
     scale[scale <= ROUNDING * size] = 0
@@ -86,12 +75,28 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     return combine(values, (scale,), options)
 
 
-def _n_orbits(n: int, options: Options) -> int:
-    """Return how many orders of n rows are shifted. Warn if there are few shifts."""
+def _each_orbit(
+    n: int, options: Options, sides: Any, evaluate: Any, work: float
+) -> Iterator[tuple[Any, ...]]:
+    """Return all that is found for the orbits of shifts of n rows, part by part.
+
+    `sides` takes the number of an orbit, and `evaluate` takes what it returns, which
+    is so much more `work`. Warn if there are few shifts.
+    """
+    what, n_orbits = "permutations", -(-(options.n_resamples + 1) // n)
     if options.method != "permutation":
+        what, n_orbits = "shifts", 1
         warn_if_powerless(n, "shifts")
-        return 1
-    return -(-(options.n_resamples + 1) // n)
+    found = []
+    with progress(what, n_orbits * (1 + work), options.run.verbose) as line:
+        for orbit in range(n_orbits):
+            line.step = 1.0
+            both = sides(orbit)
+            line.advance()
+            line.step = work
+            found.append(evaluate(*both))
+            line.advance()
+    return zip(*found, strict=True)
 
 
 def _first_order(n: int, options: Options) -> np.ndarray:
@@ -229,32 +234,24 @@ def joint_shift_test(variables: list[Variable], options: Options) -> TestResult:
        joint independence", Journal of the Royal Statistical Society B 80, 2018.
     """
     n, n_variables = len(variables[0][0]), len(variables)
-    n_resamples, n_orbits = options.n_resamples, _n_orbits(n, options)
-    common = np.arange(n)
+    common, n_resamples = np.arange(n), options.n_resamples
     if n > n_resamples + 1:
         # Distinct random elements of a group, with the identity, are exchangeable.
         drawn = options.generator.choice(n - 1, size=n_resamples, replace=False)
         common = np.append(0, 1 + np.sort(drawn))
     shifts = common[:, np.newaxis] * np.arange(1, n_variables) % n
-    parts, sizes = [], np.zeros(len(options.kernels))
-    orders = [_first_order(n, options)] * n_variables
-    total = n_orbits * (1 + PRODUCTS)
-    with progress("permutations", total, options.run.verbose) as line:
-        for orbit in range(n_orbits):
-            if orbit > 0:
-                orders = [random_order(n, options) for _ in range(n_variables)]
-            grams: list[Gram] = [
-                gram(kernels, rows[order], run=options.run)
-                for (rows, kernels), order in zip(variables, orders, strict=True)
-            ]
-            means = [side.sums() / n for side in grams]
-            line.advance()
-            line.step = PRODUCTS
-            values, terms = joint_statistics(grams, means, shifts)
-            line.advance()
-            line.step = 1
-            parts.append(values)
-            sizes = np.maximum(sizes, terms)
+    first = _first_order(n, options)
+
+    def sides(orbit: int) -> Any:
+        orders = [random_order(n, options) if orbit else first for _ in variables]
+        grams: list[Gram] = [
+            gram(kernels, rows[order], run=options.run)
+            for (rows, kernels), order in zip(variables, orders, strict=True)
+        ]
+        return grams, [side.sums() / n for side in grams], shifts
+
+    parts, terms = _each_orbit(n, options, sides, joint_statistics, PRODUCTS)
+    sizes = np.max(terms, axis=0)
     values = check_finite(np.concatenate(parts, axis=1))
     return _from_means(values, values.std(axis=1) > JOINT_ROUNDING * sizes, options)
 
@@ -425,7 +422,14 @@ class Windows(NamedTuple):
         """Draw the shifts of windows of at most `longest` rows, or blocks."""
         [seed], block = draw_seeds(options.generator, 1), options.block_length or 1
         sizes = [piece.n_rows // block for piece in pair.blocks.pieces()]
-        length, n_shifts = _window_length(sizes, longest)
+        lengths = [sum(sizes) // n_windows for n_windows in range(1, N_GROUPS + 1)]
+        lengths = [max(1, min(own, longest, max(sizes))) for own in lengths]
+        # How many resamples windows allow, of which some may be in one piece only.
+        counts = [sum(size // own for size in sizes) for own in lengths]
+        n_shifts, length = max(
+            (float(own) ** min(N_GROUPS, n_windows), own)
+            for own, n_windows in zip(lengths, counts, strict=True)
+        )
         size = (options.n_resamples + 1, N_GROUPS)
         shifts = options.generator.randint(length, size=size)
         shifts[0] = 0
@@ -503,22 +507,6 @@ def feature_window_test(
             return _from_means(values, useful.ravel(), options)
         scale = np.where(useful.ravel(), values.std(axis=1), 0)
     return combine(values, (scale,), options)
-
-
-def _window_length(sizes: list[int], longest: int) -> tuple[int, float]:
-    """Return the number of rows of a window, and how many resamples it allows.
-
-    Few rows have shorter windows than `longest`, so that there are more resamples.
-    """
-
-    def n_shifts(length: int) -> float:
-        n_windows = sum(size // length for size in sizes)
-        return float(length) ** min(N_GROUPS, n_windows)
-
-    longest = max(1, min(longest, max(sizes)))
-    lengths = [min(longest, max(1, sum(sizes) // w)) for w in range(1, N_GROUPS + 1)]
-    length = max(lengths, key=n_shifts)
-    return length, n_shifts(length)
 
 
 def _tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:

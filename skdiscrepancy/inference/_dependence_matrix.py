@@ -66,7 +66,7 @@ from skdiscrepancy.inference._multiple_tests import (
     adjust_pvalues,
     read_samples,
 )
-from skdiscrepancy.inference._tests import check_joint_kernels
+from skdiscrepancy.inference._tests import refuse_parts
 from skdiscrepancy.kernels._base import IndicatorKernel, Kernel
 from skdiscrepancy.kernels._names import kernel_name
 
@@ -493,7 +493,7 @@ def hsic_matrix(
     how = given.design, given.n_components, given.random_state
     settings = check_cka_params(given.kernel, None, given.bandwidth, *how)
     [checked] = settings.kernels[0]
-    check_joint_kernels([checked])
+    refuse_parts([checked])
     if not isinstance(checked, Kernel):
         raise ValueError(
             f"kernel == {shown(given.kernel)}, must be one kernel of "

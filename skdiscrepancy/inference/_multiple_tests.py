@@ -71,13 +71,13 @@ from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import holm, step_down
-from skdiscrepancy.inference._tests import checked_test, hsic_test, mmd_test
-from skdiscrepancy.kernels._base import (
-    ColumnKernel,
-    IndicatorKernel,
-    Kernel,
-    LinearKernel,
+from skdiscrepancy.inference._tests import (
+    checked_test,
+    hsic_test,
+    mmd_test,
+    refuse_parts,
 )
+from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, LinearKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
 from skdiscrepancy.tables import TableEncoder
 
@@ -472,11 +472,10 @@ def _test_columns(
             f"be significant at the level {LEVEL}. Pass a larger n_resamples, or for "
             "method='shift' more rows."
         )
-    missing = np.array([column.missing for column in columns]).T
-    of_both: dict[str, Any] = {}
+    missing_x, *missing_y = np.array([column.missing for column in columns]).T
+    changed = None
     if not target:
         changed = np.array([column.changed_fraction() for column in columns])
-        of_both = {"missing_y": missing[1], "changed_fractions": changed}
     return ColumnTests(
         feature_names=names,
         statistics=np.array([result.statistic for result in results]),
@@ -484,8 +483,9 @@ def _test_columns(
         adjusted_pvalues=adjust_pvalues(pvalues, settings.correction),
         correction=settings.correction,
         results=results,
-        missing_x=missing[0],
-        **of_both,
+        missing_x=missing_x,
+        missing_y=missing_y[0] if missing_y else None,
+        changed_fractions=changed,
     )
 
 
@@ -584,13 +584,8 @@ def checked_tests(
     check_correction(correction)
     params["n_resamples"] = resamples(1) if n_resamples is None else n_resamples
     estimator, settings = checked_test(make, params)
-    for item in settings.kernels:
-        parts = item.members() if isinstance(item, Kernel) else []
-        if any(isinstance(part, ColumnKernel) for part in parts):
-            raise ValueError(
-                f"kernel == {shown(item)}, must not choose columns, because every "
-                "column has a test of its own."
-            )
+    why = "choose columns, because every column has a test of its own"
+    refuse_parts(settings.kernels, ColumnKernel, why)
     estimator.encoder = encoder
     options = settings.options
     if n_resamples is None:

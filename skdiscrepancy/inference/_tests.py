@@ -666,15 +666,17 @@ def _positions(kernels: list[PrecomputedKernel], names: str) -> np.ndarray:
     return np.arange(shapes[0][0], dtype=np.float64)[:, np.newaxis]
 
 
-def check_joint_kernels(kernels: list[Any]) -> None:
-    """Refuse kernels that cannot be used on every variable."""
+def refuse_parts(
+    kernels: list[Any],
+    kinds: Any = (ColumnKernel, PrecomputedKernel),
+    what: str = "choose columns or hold a Gram matrix, because all variables use the "
+    "same kernels",
+) -> None:
+    """Refuse kernels that have a part of some kinds, by default on every variable."""
     for kernel in kernels:
         parts = kernel.members() if isinstance(kernel, Kernel) else []
-        if any(isinstance(part, (ColumnKernel, PrecomputedKernel)) for part in parts):
-            raise ValueError(
-                f"kernel == {shown(kernel)}, must not choose columns or hold a Gram "
-                "matrix, because all variables use the same kernels."
-            )
+        if any(isinstance(part, kinds) for part in parts):
+            raise ValueError(f"kernel == {shown(kernel)}, must not {what}.")
 
 
 def read_variable(Z: Any, name: str, values: dict[str, Any]) -> tuple[Any, list[Any]]:
@@ -868,7 +870,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     values = HSICEstimator().get_params(deep=False) | params
     names = ("kernel", "bandwidth", "n_components", *RUN.split())
     checked = check_parameters({name: values[name] for name in names})
-    check_joint_kernels(checked["kernel"])
+    refuse_parts(checked["kernel"])
     # "dyadic" has `n_bandwidths` values here, which the rule of other tests refuses.
     number = check_parameters({"n_bandwidths": values["n_bandwidths"]})
     values |= checked | number
@@ -910,8 +912,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     if not isinstance(rows[0], LazyRows) and options.block_length is None:
         order = options.generator.permutation(n)
         rows = [own[order] for own in rows]
-    sides = zip(kernels, repeat(n_components), seeds[1:], rows, strict=False)
-    maps = [FeatureMaps(*side) for side in sides]
+    maps = list(map(FeatureMaps, kernels, repeat(n_components), seeds[1:], rows))
     members = [tuple(k % len(own) for own in kernels) for k in range(n_kernels)]
     products, blocks = (
         ProductMaps(maps, members, seeds[0]),
