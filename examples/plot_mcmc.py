@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from skdiscrepancy import ksd_score
-from skdiscrepancy.model_checking import SteinThinning, score_function
+from skdiscrepancy.model_checking import SteinThinning, log_density_gradient
 
 rng = np.random.default_rng(0)
 
@@ -61,7 +61,7 @@ draws = {bent: (x, x**2 - 1 + e / 2), two_modes: (x + 5 * np.sign(side), e)}
 kept, ksd = {}, pd.DataFrame()
 for name, (log_density, chain) in runs.items():
     # KSD needs the gradient of the log-density.
-    model = score_function(log_density, finite_differences=True)
+    model = log_density_gradient(log_density, finite_differences=True)
     kept[name] = {
         "every 20th row": chain[::20],
         "second half, every 10th row": chain[1600::10],

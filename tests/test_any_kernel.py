@@ -29,7 +29,7 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy.designs import check_design
-from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelectorCV
+from skdiscrepancy.feature_selection import ColumnCKA, HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import (
     CosineKernel,
     EnergyKernel,
@@ -479,7 +479,7 @@ def test_scores_of_columns_are_alignments_of_gram_matrices(name, n_samples):
     A = rng.normal(size=(n_samples, 3)) * [1.0, unit, 1.0]
     A[:, 2] = 0.1
     y = A[:, 0] ** 2 + rng.normal(size=n_samples)
-    scores, _ = HSICScore(kernel=kernel, pvalue=None)(A, y)
+    scores, _ = ColumnCKA(kernel=kernel, pvalue=None)(A, y)
     L = gram(y[:, np.newaxis])
     expected = [cka_of(gram(A[:, [j]]), L) for j in range(2)]
     # Factors are complete up to 1e-8 of what there is.

@@ -42,7 +42,7 @@ from skdiscrepancy._gram import run, tiles
 from skdiscrepancy._gram.kernel_gram import KernelGram, SteinGram
 from skdiscrepancy._gram.tiles import Gram, ProductGram
 from skdiscrepancy.designs import Blocks, RandomPairs, Subdiagonals
-from skdiscrepancy.feature_selection import HSICScore, HSICSelector
+from skdiscrepancy.feature_selection import ColumnCKA, HSICSelector
 from skdiscrepancy.monitoring import drift_report
 
 pytestmark = pytest.mark.skipif(
@@ -179,7 +179,7 @@ LARGE = {
     "mmd_test of one column": lambda: mmd_test(*LONG, **ONE, **DRAWS),
     "hsic_test": lambda: hsic_test(*WIDE, kernel="gaussian", bandwidth=9.0, **DRAWS),
     "ksd_test": lambda: ksd_test(WIDE[0], -WIDE[0], **FIXED, **DRAWS),
-    "HSICScore": lambda: HSICScore()(WIDE[0], WIDE[1][:, 0]),
+    "ColumnCKA": lambda: ColumnCKA()(WIDE[0], WIDE[1][:, 0]),
     "HSICSelector": lambda: (
         HSICSelector(n_features_to_select=2).fit(WIDE[0], WIDE[1][:, 0]).scores_
     ),

@@ -372,8 +372,8 @@ def test_statistics_of_tables_are_those_of_kernels_by_hand():
         tests = mmd_column_tests(*pair, random_state=0, n_resamples=19, **ONE)
         found = [result.statistics[0] for result in tests.results]
         assert_allclose(found, expected, rtol=0, atol=1e-10)
-        assert_array_equal(tests.missing_x, X.isna().mean())
-        assert_array_equal(tests.missing_y, Y.isna().mean())
+        assert_array_equal(tests.missing_X, X.isna().mean())
+        assert_array_equal(tests.missing_Y, Y.isna().mean())
 
 
 def test_dependence_on_tables_is_that_of_kernels_by_hand():
@@ -385,8 +385,8 @@ def test_dependence_on_tables_is_that_of_kernels_by_hand():
         tests = hsic_column_tests(X, y, random_state=0, **params)
         found = [result.statistics[0] for result in tests.results]
         assert_allclose(found, expected, rtol=0, atol=1e-10)
-        assert_array_equal(tests.missing_x, table.isna().mean())
-        assert tests.missing_y is None
+        assert_array_equal(tests.missing_X, table.isna().mean())
+        assert tests.missing_Y is None
 
 
 def test_missing_labels_of_y_are_a_label_of_their_own():
@@ -404,12 +404,12 @@ def test_more_missing_values_are_a_difference():
     tests = mmd_column_tests(X, Y, random_state=0, n_resamples=199)
     assert_array_equal(tests.adjusted_pvalues < 0.05, [True] * 3 + [False] * 2)
     frame = tests.to_frame().loc[tests.feature_names]
-    assert_array_equal(frame["missing_x"], X.isna().mean())
-    assert_array_equal(frame["missing_y"], Y.isna().mean())
+    assert_array_equal(frame["missing_X"], X.isna().mean())
+    assert_array_equal(frame["missing_Y"], Y.isna().mean())
     # The table of complete columns does not show that nothing is missing.
     complete = mmd_column_tests(X[["member"]], Y[["member"]], **FEW)
-    assert "missing_x" not in complete.to_frame()
-    assert_array_equal(complete.missing_x, [0.0])
+    assert "missing_X" not in complete.to_frame()
+    assert_array_equal(complete.missing_X, [0.0])
 
 
 def test_numbers_beside_text_are_compared_as_labels():

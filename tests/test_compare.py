@@ -24,7 +24,7 @@ from skdiscrepancy import (
 from skdiscrepancy._statistics.noise import noise_rows
 from skdiscrepancy.inference import ComparisonResult
 from skdiscrepancy.inference._comparisons import sample_projections
-from skdiscrepancy.model_checking import compare_scores, neg_ksd_scorer
+from skdiscrepancy.model_checking import neg_ksd_scorer, search_compare
 
 pd = pytest.importorskip("pandas")
 
@@ -346,14 +346,14 @@ def search_results():
 
 def test_search_is_compared_with_the_corrected_t_test():
     found, scores = search_results()
-    result = compare_scores(found)
+    result = search_compare(found)
     d = scores[0] - scores[2]
     error = np.sqrt(d.var(ddof=1) * (1 / 5 + 1 / 4))
     pair = result.pair("a=0", "a=2")
     assert_allclose(pair.standard_error, error, rtol=1e-12)
     assert_allclose(pair.pvalue, 2 * t.sf(abs(d.mean() / error), 4), rtol=1e-10)
     assert result.best == "a=2"
-    half = compare_scores(found, test_fraction=0.5).pair("a=0", "a=2")
+    half = search_compare(found, test_fraction=0.5).pair("a=0", "a=2")
     assert_allclose(half.standard_error**2, d.var(ddof=1) * (1 / 5 + 1), rtol=1e-12)
 
 
@@ -361,7 +361,7 @@ def test_fitted_search_is_compared():
     X = normal(90, 1)
     grid = {"bandwidth": [0.4, 5.0]}
     search = GridSearchCV(KernelDensity(), grid, scoring=neg_ksd_scorer, cv=3).fit(X)
-    result = compare_scores(search)
+    result = search_compare(search)
     assert result.names == ["bandwidth=0.4", "bandwidth=5.0"]
     assert_allclose(result.scores, search.cv_results_["mean_test_score"], rtol=1e-12)
 
@@ -379,9 +379,9 @@ def test_fitted_search_is_compared():
 def test_bad_searches_are_named(change, options, match):
     found, _ = search_results()
     with pytest.raises(ValueError, match=match):
-        compare_scores({**found, **change}, **options)
+        search_compare({**found, **change}, **options)
     with pytest.raises(ValueError, match="must be a fitted search"):
-        compare_scores(KernelDensity())
+        search_compare(KernelDensity())
 
 
 def test_result_is_shown_pickled_and_drawn():

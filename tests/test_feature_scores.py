@@ -30,7 +30,7 @@ from skdiscrepancy._nulls.limits import (
     invariants,
     permutation_moments,
 )
-from skdiscrepancy.feature_selection import HSICScore, hsic_classif, hsic_regression
+from skdiscrepancy.feature_selection import ColumnCKA, hsic_classif, hsic_regression
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IMQKernel,
@@ -115,7 +115,7 @@ class TestScores:
         X, y = dependent(n)
         L = radial_gram(kernel, y, 3.0)
         expected = [alignment(radial_gram(kernel, x, 1.2), L) for x in X.T]
-        scores, _ = HSICScore(kernel=kernel, pvalue=None)(X, y)
+        scores, _ = ColumnCKA(kernel=kernel, pvalue=None)(X, y)
         assert_allclose(scores, expected, rtol=0, atol=1e-8)
         assert scores[2] == 0
 
@@ -125,7 +125,7 @@ class TestScores:
         X, y = dependent(300)
         L = radial_gram(kernel, y, factor)
         expected = [alignment(radial_gram(kernel, x, factor), L) for x in X.T]
-        score = HSICScore(
+        score = ColumnCKA(
             kernel=kernel,
             bandwidth_factor=factor,
             target_bandwidth_factor=factor,
@@ -139,7 +139,7 @@ class TestScores:
         X, y = dependent(n)
         L = radial_gram(kernel, y, 3.0)
         expected = [raw_hsic(radial_gram(kernel, x, 1.2), L) for x in X.T]
-        score = HSICScore(kernel=kernel, statistic="hsic", pvalue=None)
+        score = ColumnCKA(kernel=kernel, statistic="hsic", pvalue=None)
         assert_allclose(score(X, y)[0], expected, rtol=1e-8, atol=1e-12)
 
     @pytest.mark.parametrize("n", [40, 700])
@@ -150,7 +150,7 @@ class TestScores:
         L = label_gram(labels, balanced)
         expected = [alignment(radial_gram("gaussian", x, 1.2), L) for x in X.T]
         target_kernel = IndicatorKernel(balanced=True) if balanced else "auto"
-        scores, _ = HSICScore(target_kernel=target_kernel)(X, labels)
+        scores, _ = ColumnCKA(target_kernel=target_kernel)(X, labels)
         assert_allclose(scores, expected, rtol=0, atol=1e-8)
 
     @pytest.mark.parametrize("n", [40, 700])
@@ -178,7 +178,7 @@ class TestScores:
         distances = (gaps.sum(axis=-1) / 3) ** (1 / order)
         L = PROFILES[kernel](distances)
         expected = [alignment(radial_gram(kernel, x, 1.2), L) for x in X.T]
-        scores, _ = HSICScore(kernel=kernel, pvalue=None)(X, Y)
+        scores, _ = ColumnCKA(kernel=kernel, pvalue=None)(X, Y)
         assert_allclose(scores, expected, rtol=0, atol=1e-8)
 
     def test_several_columns_of_labels_are_equal_as_a_whole(self):
@@ -195,7 +195,7 @@ class TestScores:
         distances = np.abs(scaled[:, np.newaxis] - scaled).max(axis=-1)
         L = PROFILES["matern52"](distances)
         assert np.linalg.eigvalsh(L)[0] < -0.1
-        score = HSICScore(
+        score = ColumnCKA(
             target_kernel=MaternKernel(nu=2.5, p=np.inf), target_bandwidth_factor=1.0
         )
         expected = [alignment(radial_gram("gaussian", x, 1.2), L) for x in X.T]
@@ -203,7 +203,7 @@ class TestScores:
 
     def test_an_indefinite_target_kernel_is_warned_of(self):
         X = columns_of_all_kinds(20)
-        score = HSICScore(target_kernel=MaternKernel(nu=2.5, p=np.inf))
+        score = ColumnCKA(target_kernel=MaternKernel(nu=2.5, p=np.inf))
         with pytest.warns(UserWarning, match="not positive definite for 3 features"):
             score(X, X[:, [0, 1, 4]])
 
@@ -213,7 +213,7 @@ class TestScores:
         expected = [
             alignment(1 / np.sqrt(1 + (x[:, np.newaxis] - x) ** 2 / 4), L) for x in X.T
         ]
-        score = HSICScore(
+        score = ColumnCKA(
             kernel=IMQKernel(bandwidth=2.0),
             target_kernel=LaplaceKernel(bandwidth=0.7),
             bandwidth_factor=99.0,
@@ -223,10 +223,10 @@ class TestScores:
 
     def test_median_of_a_kernel_object_is_a_factor_of_one(self):
         X, y = dependent(40)
-        by_factor = HSICScore(bandwidth_factor=1.0, target_bandwidth_factor=1)
+        by_factor = ColumnCKA(bandwidth_factor=1.0, target_bandwidth_factor=1)
         kernel = GaussianKernel(bandwidth="median")
         # Factors are not used if the kernels have bandwidths of their own.
-        by_kernel = HSICScore(
+        by_kernel = ColumnCKA(
             kernel=kernel,
             target_kernel=kernel,
             bandwidth_factor=99.0,
@@ -238,13 +238,13 @@ class TestScores:
     def test_pvalues_do_not_depend_on_the_statistic(self, pvalue):
         X, y = dependent(40)
         params = {"pvalue": pvalue, "n_resamples": 19, "random_state": 0}
-        cka, hsic = (HSICScore(statistic=s, **params)(X, y) for s in ("cka", "hsic"))
+        cka, hsic = (ColumnCKA(statistic=s, **params)(X, y) for s in ("cka", "hsic"))
         assert_array_equal(cka[1], hsic[1])
         assert np.any(cka[0] != hsic[0])
 
     def test_a_column_is_aligned_with_itself_alone(self):
         x = np.random.RandomState(0).normal(size=(80, 1))
-        scores, pvalues = HSICScore(target_bandwidth_factor=1.2)(x, x[:, 0])
+        scores, pvalues = ColumnCKA(target_bandwidth_factor=1.2)(x, x[:, 0])
         assert_allclose(scores, 1, rtol=1e-9)
         assert pvalues < 1e-10
 
@@ -257,7 +257,7 @@ class TestScores:
         assert scores[2] == 0
         assert pvalues[2] == 1
         for constant in (np.full(n, 0.3), np.full(n, "a")):
-            results = HSICScore(**params)(X, constant)
+            results = ColumnCKA(**params)(X, constant)
             assert_array_equal(results, [np.zeros(7), np.ones(7)])
 
     def test_factor_of_a_dense_matrix_is_its_square_root(self):
@@ -472,7 +472,7 @@ class TestGammaDistribution:
         for _ in range(n_targets):
             X, y = rng.standard_cauchy(size=(n, n_columns)), rng.exponential(size=n)
             y = np.where(y > 2, "rare", "frequent") if labels else y
-            pvalues.append(HSICScore()(X, y)[1])
+            pvalues.append(ColumnCKA()(X, y)[1])
         n_values = n_columns * n_targets
         # Bounds as above.
         for level, off in ((0.05, 0.1), (0.001, 1 / 3)):
@@ -486,7 +486,7 @@ class TestGammaDistribution:
         rng = np.random.RandomState(0)
         X, n_resamples = rng.normal(size=(n, 8)), 199
         y = X @ np.linspace(0, 0.3, 8) / np.sqrt(n / 40) + rng.normal(size=n)
-        score = HSICScore(kernel=kernel, n_resamples=n_resamples, random_state=0)
+        score = ColumnCKA(kernel=kernel, n_resamples=n_resamples, random_state=0)
         if n == 600:
             X = X[:, ::4]
         _, by_moments = score(X, y)
@@ -510,7 +510,7 @@ class TestPermutations:
             A = centred(radial_gram("gaussian", x, 1.2))
             values = statistics_of_all_permutations(A, B)
             expected.append(np.mean(values >= np.sum(A * B) * (1 - 1e-9)))
-        score = HSICScore(pvalue=pvalue, n_resamples=3)
+        score = ColumnCKA(pvalue=pvalue, n_resamples=3)
         assert_allclose(score(X, y)[1], expected, rtol=1e-12)
 
     @pytest.mark.parametrize("seed", range(3))
@@ -528,7 +528,7 @@ class TestPermutations:
         pvalues = []
         for seed in range(n_targets):
             X, y = rng.standard_cauchy(size=(n, n_columns)), rng.normal(size=n)
-            score = HSICScore(
+            score = ColumnCKA(
                 pvalue="permutation", n_resamples=n_resamples, random_state=seed
             )
             pvalues.append(score(X, y)[1])
@@ -546,13 +546,13 @@ class TestPermutations:
 
     def test_dependence_has_the_smallest_pvalue_there_is(self):
         X, _ = dependent(50)
-        _, pvalues = HSICScore(pvalue="permutation", n_resamples=19)(X, X[:, 0])
+        _, pvalues = ColumnCKA(pvalue="permutation", n_resamples=19)(X, X[:, 0])
         assert pvalues[0] == pvalues[5] == 1 / 20
 
     def test_number_of_the_seed_decides_and_nothing_else(self):
         X, y = np.random.RandomState(0).normal(size=(2, 30, 10))
         y = y[:, 0]
-        score = HSICScore(pvalue="permutation", n_resamples=19, random_state=3)
+        score = ColumnCKA(pvalue="permutation", n_resamples=19, random_state=3)
         before = np.random.get_state()
         _, first = score(X, y)
         _, second = score(X, y)
@@ -569,7 +569,7 @@ class TestInvariances:
     @numeric_kernels
     def test_location_and_scale_of_columns_make_no_difference(self, kernel):
         X, y = dependent(120)
-        score = HSICScore(kernel=kernel)
+        score = ColumnCKA(kernel=kernel)
         expected = score(X, y)
         for moved in (X + 1e6, X * np.logspace(-8, 8, X.shape[1]), -X):
             assert_allclose(score(moved, y), expected, rtol=0, atol=1e-6)
@@ -581,7 +581,7 @@ class TestInvariances:
         X, y = dependent(n)
         X = X[:, :2] if kernel == "laplace" else X
         pvalue = None if kernel == "laplace" and n > 2000 else "gamma"
-        score = HSICScore(kernel=kernel, pvalue=pvalue)
+        score = ColumnCKA(kernel=kernel, pvalue=pvalue)
         order = np.random.RandomState(0).permutation(n)
         expected, result = score(X, y), score(X[order], y[order])
         assert_allclose(result[0], expected[0], rtol=0, atol=1e-10)
@@ -593,7 +593,7 @@ class TestInvariances:
         rng, n = np.random.RandomState(0), 700
         # More than one batch of columns.
         X, y = rng.normal(size=(n, 2**16 // n + 8)), rng.normal(size=n)
-        score = HSICScore(pvalue=pvalue, n_resamples=5, random_state=0)
+        score = ColumnCKA(pvalue=pvalue, n_resamples=5, random_state=0)
         expected = score(X, y)
         assert_array_equal(score.set_params(n_jobs=2)(X, y), expected)
 
@@ -601,15 +601,15 @@ class TestInvariances:
         X = columns_of_all_kinds(60)
         labels = np.random.RandomState(0).randint(0, 3, size=60)
         names = np.array(["z", "a", "m"], dtype=object)[labels]
-        assert_allclose(HSICScore()(X, labels), HSICScore()(X, names), rtol=1e-10)
+        assert_allclose(ColumnCKA()(X, labels), ColumnCKA()(X, names), rtol=1e-10)
 
     def test_lists_frames_and_small_floats_are_read_as_arrays(self):
         pd = pytest.importorskip("pandas")
         X, y = dependent(30)
         X = X[:, :4].astype(np.float32)
-        expected = HSICScore()(X.astype(float), y)
+        expected = ColumnCKA()(X.astype(float), y)
         for same in (X, X.tolist(), pd.DataFrame(X)):
-            assert_array_equal(HSICScore()(same, pd.Series(y)), expected)
+            assert_array_equal(ColumnCKA()(same, pd.Series(y)), expected)
 
 
 class TestSelectors:
@@ -622,10 +622,10 @@ class TestSelectors:
         "selector",
         [
             SelectKBest(hsic_regression, k=2),
-            SelectKBest(HSICScore(pvalue=None), k=2),
-            SelectPercentile(HSICScore(kernel="laplace"), percentile=25),
-            SelectFpr(HSICScore(), alpha=1e-4),
-            SelectFdr(HSICScore(), alpha=1e-3),
+            SelectKBest(ColumnCKA(pvalue=None), k=2),
+            SelectPercentile(ColumnCKA(kernel="laplace"), percentile=25),
+            SelectFpr(ColumnCKA(), alpha=1e-4),
+            SelectFdr(ColumnCKA(), alpha=1e-3),
             SelectFdr(hsic_regression, alpha=1e-3),
         ],
         ids=lambda selector: type(selector).__name__,
@@ -640,7 +640,7 @@ class TestSelectors:
         found = 0
         for _ in range(30):
             X, y = rng.normal(size=(40, 20)), rng.exponential(size=40)
-            found += SelectFdr(HSICScore(), alpha=0.05).fit(X, y).get_support().any()
+            found += SelectFdr(ColumnCKA(), alpha=0.05).fit(X, y).get_support().any()
         # Without a signal any discovery is false: once in 20 times.
         assert found <= largest_number(30, 0.05)
 
@@ -649,7 +649,7 @@ class TestSelectors:
         X = rng.uniform(-1, 1, size=(150, 12))
         # Twenty waves: a wide kernel sees the line, a narrow one the waves.
         y = np.sign(np.sin(20 * X[:, 4])) + 0.1 * X[:, 7] + 0.02 * rng.normal(size=150)
-        steps = make_pipeline(SelectKBest(HSICScore(), k=1), KNeighborsRegressor(3))
+        steps = make_pipeline(SelectKBest(ColumnCKA(), k=1), KNeighborsRegressor(3))
         search = GridSearchCV(
             steps, {"selectkbest__score_func__bandwidth_factor": [0.03, 30.0]}, cv=3
         ).fit(X, y)
@@ -669,7 +669,7 @@ class TestSelectors:
 class TestConventions:
     def test_clone_has_the_same_parameters_and_scores(self):
         X, y = dependent(30)
-        score = HSICScore(
+        score = ColumnCKA(
             kernel=IMQKernel(bandwidth=2.0),
             bandwidth_factor=1.0,
             pvalue="permutation",
@@ -682,17 +682,17 @@ class TestConventions:
             assert_array_equal(copy(X, y), score(X, y))
 
     def test_parameters_are_those_of_the_constructor_and_can_be_set(self):
-        score = HSICScore(kernel=IMQKernel(bandwidth=2.0))
+        score = ColumnCKA(kernel=IMQKernel(bandwidth=2.0))
         assert score.get_params()["kernel__bandwidth"] == 2.0
         score.set_params(kernel__bandwidth=3.0, statistic="hsic")
         assert score.kernel.bandwidth == 3.0
         assert repr(score) == (
-            "HSICScore(kernel=IMQKernel(bandwidth=3.0), statistic='hsic')"
+            "ColumnCKA(kernel=IMQKernel(bandwidth=3.0), statistic='hsic')"
         )
 
     def test_calls_leave_the_parameters_alone(self):
         X, y = dependent(30)
-        score = HSICScore(kernel=GaussianKernel(), target_kernel=LaplaceKernel())
+        score = ColumnCKA(kernel=GaussianKernel(), target_kernel=LaplaceKernel())
         before = repr(score), dict(vars(score))
         score(X, y)
         assert (repr(score), vars(score)) == before
@@ -704,13 +704,13 @@ class TestConventions:
         L = radial_gram("gaussian", y.astype(float), 3.0)
         expected = [alignment(radial_gram("gaussian", x, 1.2), L) for x in X.T]
         assert_allclose(hsic_regression(X, y)[0], expected, rtol=0, atol=1e-8)
-        assert_array_equal(HSICScore()(X, y), hsic_classif(X, y))
+        assert_array_equal(ColumnCKA()(X, y), hsic_classif(X, y))
 
     def test_regression_has_the_kernel_of_the_columns_on_y(self):
         X, y = dependent(60)
         result = hsic_regression(X, y, kernel="laplace")
-        assert_array_equal(result, HSICScore(kernel="laplace")(X, y))
-        other = HSICScore(target_kernel="laplace")(X, y)
+        assert_array_equal(result, ColumnCKA(kernel="laplace")(X, y))
+        other = ColumnCKA(target_kernel="laplace")(X, y)
         assert_array_equal(hsic_regression(X, y, target_kernel="laplace"), other)
 
     def test_classification_takes_floats_for_labels(self):
@@ -721,7 +721,7 @@ class TestConventions:
 
     def test_no_pvalues_are_none(self):
         X, y = dependent(30)
-        assert HSICScore(pvalue=None)(X, y)[1] is None
+        assert ColumnCKA(pvalue=None)(X, y)[1] is None
 
 
 def test_memory_is_far_below_that_of_a_gram_matrix():
@@ -731,7 +731,7 @@ def test_memory_is_far_below_that_of_a_gram_matrix():
     y = X[:, 0] + rng.normal(size=n)
     tracemalloc.start()
     try:
-        scores, _ = HSICScore()(X, y)
+        scores, _ = ColumnCKA()(X, y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -794,7 +794,7 @@ def test_memory_is_far_below_that_of_a_gram_matrix():
 def test_bad_parameters_are_named(params, error, message):
     X, y = dependent(20)
     with pytest.raises(error, match=message):
-        HSICScore(**params)(X, y)
+        ColumnCKA(**params)(X, y)
     if "target_kernel" not in params:
         with pytest.raises(error, match=message):
             hsic_regression(X, y, **params)
@@ -824,7 +824,7 @@ FINE = columns_of_all_kinds(10)
 )
 def test_bad_samples_are_named(X, y, error, message):
     with pytest.raises(error, match=message):
-        HSICScore()(X, y)
+        ColumnCKA()(X, y)
 
 
 def test_labels_are_no_numbers():
@@ -850,7 +850,7 @@ def test_numbers_beside_labels_are_refused():
     words, counts = np.array(["a", "b"] * 5), np.arange(10) % 3
     y = np.column_stack([words.astype(object), FINE[:, 0]])
     with pytest.raises(ValueError, match="Column 1 of y holds numbers and another one"):
-        HSICScore()(FINE, y)
+        ColumnCKA()(FINE, y)
     joined = np.char.add(words, counts.astype(str))
     whole = np.column_stack([words.astype(object), counts])
-    assert_allclose(HSICScore()(FINE, whole), HSICScore()(FINE, joined), rtol=1e-12)
+    assert_allclose(ColumnCKA()(FINE, whole), ColumnCKA()(FINE, joined), rtol=1e-12)

@@ -28,9 +28,13 @@ from skdiscrepancy import (
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._models import dispatch
 from skdiscrepancy._nulls.pvalues import Options, combine, rank_pvalue
-from skdiscrepancy.feature_selection import HSICScore, HSICSelector
+from skdiscrepancy.feature_selection import ColumnCKA, HSICSelector
 from skdiscrepancy.kernels import LaplaceKernel, LinearKernel
-from skdiscrepancy.model_checking import HyvarinenScorer, score_function, stein_thinning
+from skdiscrepancy.model_checking import (
+    HyvarinenScorer,
+    log_density_gradient,
+    stein_thinning,
+)
 
 POOLINGS = ["max", "mean", "fuse", "agg"]
 
@@ -223,7 +227,7 @@ def test_scores_of_columns_are_finite_or_refused(pvalue):
     X, Y = draw(20)
     narrow = LaplaceKernel(bandwidth=1e-308)
     with pytest.raises(ValueError, match="not finite"):
-        HSICScore(kernel=narrow, pvalue=pvalue)(X, Y[:, 0])
+        ColumnCKA(kernel=narrow, pvalue=pvalue)(X, Y[:, 0])
 
 
 @pytest.mark.parametrize("method", ["filter", "mrmr", "lasso", "forward"])
@@ -395,7 +399,7 @@ def test_gradients_of_models_are_finite_or_refused_without_a_warning(
     name, finite_differences, size
 ):
     # Every warning is an error in this suite.
-    score = score_function(MODELS[name], finite_differences=finite_differences)
+    score = log_density_gradient(MODELS[name], finite_differences=finite_differences)
     X = size * np.array([[-1.5], [-0.5], [0.75], [2.0]])
     gradients = value_or_message(score, X)
     if isinstance(gradients, str):
@@ -419,7 +423,7 @@ def test_gradients_of_models_are_finite_or_refused_without_a_warning(
 def test_gradients_of_models_name_the_rows_they_cannot_read(
     name, finite_differences, X
 ):
-    score = score_function(MODELS[name], finite_differences=finite_differences)
+    score = log_density_gradient(MODELS[name], finite_differences=finite_differences)
     with pytest.raises((TypeError, ValueError), match=r"\bX\b"):
         score(X)
 
@@ -437,7 +441,7 @@ def test_finite_differences_ask_for_some_columns_at_a_time(
 
     monkeypatch.setattr(dispatch, "SHIFTED_NUMBERS", numbers)
     X = draw(8, 5)[1]
-    gradients = score_function(log_density, finite_differences=True)(X)
+    gradients = log_density_gradient(log_density, finite_differences=True)(X)
     assert_allclose(gradients, -(X - normal.mean) / np.arange(1.0, 6.0), rtol=1e-8)
     # Four shifts of eight rows for each of five columns.
     assert len(n_rows) == n_calls
@@ -482,7 +486,7 @@ def test_column_widths_beyond_floating_point_name_the_factor(factor):
     X[:, 1] = (1.7e308 if factor > 1 else 1e-310) * (np.arange(12) % 2)
     for selector in (
         HSICSelector(1, bandwidth_factor=factor).fit,
-        HSICScore(bandwidth_factor=factor),
+        ColumnCKA(bandwidth_factor=factor),
     ):
         with pytest.raises(ValueError, match=r"bandwidth_factor == .*column 1 of X"):
             selector(X, y)

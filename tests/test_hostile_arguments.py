@@ -55,7 +55,7 @@ from skdiscrepancy.designs import (
     RandomPairs,
     Subdiagonals,
 )
-from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelectorCV
+from skdiscrepancy.feature_selection import ColumnCKA, HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import (
     ColumnKernel,
     EnergyKernel,
@@ -359,7 +359,7 @@ def test_block_sizes_that_are_no_list_of_integers_are_named(sizes):
         lambda n_jobs: hsic_column_tests(X, X[:, 0], n_jobs=n_jobs),
         lambda n_jobs: HSICSelector(1, n_jobs=n_jobs).fit(X, X[:, 0]),
         lambda n_jobs: HSICSelectorCV(n_jobs=n_jobs).fit(X, X[:, 0]),
-        lambda n_jobs: HSICScore(n_jobs=n_jobs)(X, X[:, 0]),
+        lambda n_jobs: ColumnCKA(n_jobs=n_jobs)(X, X[:, 0]),
     ],
     ids=range(6),
 )
@@ -642,7 +642,7 @@ def test_a_column_whose_kernel_is_zero_is_not_selected(position):
     "kernel", ["linear", "energy", PolynomialKernel(gamma=1e300, coef0=0)]
 )
 @pytest.mark.parametrize(
-    "select", [HSICScore(), HSICSelector(1, n_probes=3, random_state=0)]
+    "select", [ColumnCKA(), HSICSelector(1, n_probes=3, random_state=0)]
 )
 def test_columns_beyond_floating_point_do_not_count_as_constant(select, kernel):
     selector = clone(select).set_params(kernel=kernel)
@@ -749,7 +749,7 @@ MANY = 10**9
         lambda n: hsic_test_from_gram(GRAM, GRAM, n_resamples=n),
         lambda n: ksd_test_from_gram(GRAM, n_resamples=n),
         lambda n: drift_report(X, X, n_resamples=n),
-        lambda n: HSICScore(pvalue="permutation", n_resamples=n)(X, X[:, 0]),
+        lambda n: ColumnCKA(pvalue="permutation", n_resamples=n)(X, X[:, 0]),
         lambda n: BatchScoresDisplay.from_estimator(
             MMDEstimator().fit(X), X, batch_size=9, n_resamples=n
         ),

@@ -759,10 +759,10 @@ def test_ksd_without_model_is_that_of_the_fitted_gaussian():
     X, _, X_new, _ = halves(*make_data())
     mean, covariance = X.mean(axis=0), np.cov(X.T, bias=True)
 
-    def score_function(X):
+    def log_density_gradient(X):
         return -np.linalg.solve(covariance, (X - mean).T).T
 
-    expected = KSDEstimator(score_function).fit(X).score(X_new)
+    expected = KSDEstimator(log_density_gradient).fit(X).score(X_new)
     assert_allclose(KSDEstimator().fit(X).score(X_new), expected, rtol=1e-9)
 
 

@@ -33,7 +33,7 @@ from skdiscrepancy import (
 )
 from skdiscrepancy.bandwidths import bandwidth_grid, kernel_collection, median_bandwidth
 from skdiscrepancy.designs import check_design
-from skdiscrepancy.feature_selection import HSICScore, HSICSelector
+from skdiscrepancy.feature_selection import ColumnCKA, HSICSelector
 from skdiscrepancy.kernels import (
     ColumnKernel,
     EnergyKernel,
@@ -381,7 +381,7 @@ def test_selectors_take_sums_whose_bandwidths_are_numbers():
     rng = np.random.RandomState(3)
     A = rng.normal(size=(80, 3))
     kernel = GaussianKernel(bandwidth=1.0) + LinearKernel()
-    scores = HSICScore(kernel=kernel, target_kernel=kernel)(A, A[:, 1] ** 2)[0]
+    scores = ColumnCKA(kernel=kernel, target_kernel=kernel)(A, A[:, 1] ** 2)[0]
     assert scores.argmax() == 1
     with pytest.raises(TypeError, match=r"bandwidth of GaussianKernel\(\) == None"):
         HSICSelector(kernel=GaussianKernel() + LinearKernel()).fit(A, A[:, 1])

@@ -661,7 +661,7 @@ def test_dependence_on_columns_of_blocks_is_that_of_the_table():
     for a, b in zip(found.results, expected.results, strict=True):
         assert_allclose(a.statistics, b.statistics, rtol=1e-9, atol=1e-12)
     assert found.feature_names == expected.feature_names
-    assert_array_equal(found.missing_x, expected.missing_x)
+    assert_array_equal(found.missing_X, expected.missing_X)
     assert found.pvalues[0] == 0.02
 
 

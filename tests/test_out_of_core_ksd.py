@@ -98,13 +98,13 @@ def test_divided_rows_have_columns():
 def test_models_are_called_with_blocks():
     sizes = []
 
-    def score_function(rows):
+    def log_density_gradient(rows):
         sizes.append(len(rows))
         return -rows / SCALES**2
 
     X = sample()
     params = {**PARAMS, "bandwidth": 10.0}
-    ksd_score(da.from_array(X, chunks=(200, -1)), score_function, **params)
+    ksd_score(da.from_array(X, chunks=(200, -1)), log_density_gradient, **params)
     # Two passes over four partitions.
     assert sorted(sizes) == [100] * 2 + [200] * 6
 

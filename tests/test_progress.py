@@ -48,7 +48,7 @@ from skdiscrepancy import (
 from skdiscrepancy._gram import run
 from skdiscrepancy._gram.run import Run, clock, progress, run_all, steps
 from skdiscrepancy.feature_selection import (
-    HSICScore,
+    ColumnCKA,
     HSICSelector,
     HSICSelectorCV,
     hsic_classif,
@@ -130,7 +130,7 @@ CALLS = {
     "CKAEstimator": lambda **o: (
         CKAEstimator(kernel="gaussian", **o).fit(X, y[:, np.newaxis]).cka_
     ),
-    "HSICScore": lambda **o: HSICScore(pvalue="permutation", **FEW, **o)(X, y)[1],
+    "ColumnCKA": lambda **o: ColumnCKA(pvalue="permutation", **FEW, **o)(X, y)[1],
     "hsic_regression": lambda **o: hsic_regression(X, y, **o)[1],
     "hsic_classif": lambda **o: hsic_classif(X, LABELS, **o)[1],
     **{

@@ -36,13 +36,13 @@ from skdiscrepancy import (
 )
 from skdiscrepancy._data.results import Result
 from skdiscrepancy.inference import (
-    ColumnTests,
+    ColumnTestsResult,
     ComparisonResult,
     HSICMatrixResult,
     KSampleResult,
 )
 from skdiscrepancy.kernels import GaussianKernel, MaternKernel, RadialKernel
-from skdiscrepancy.monitoring import DriftReport, drift_report
+from skdiscrepancy.monitoring import DriftReportResult, drift_report
 
 FEW = {"n_resamples": 99, "random_state": 0}
 HOSTILE = ["<script>alert('x')</script>", 'a "quoted" & <b>', "two\nlines", "y" * 300]
@@ -56,9 +56,9 @@ X, Y = sample(), np.add(sample(seed=1), [0.0, 1.0, 0.3])
 
 # Results whose repr has rows of their table.
 WITH_ROWS = (
-    ColumnTests,
+    ColumnTestsResult,
     ComparisonResult,
-    DriftReport,
+    DriftReportResult,
     HSICMatrixResult,
     KSampleResult,
 )
@@ -142,9 +142,9 @@ def test_repr_is_short_and_has_the_numbers_that_matter(result):
     assert len(lines) <= most + 1
     assert max(map(len, lines)) <= 110
     assert lines[0].startswith(f"{type(result).__name__}(")
-    if isinstance(result, (ColumnTests, HSICMatrixResult)):
+    if isinstance(result, (ColumnTestsResult, HSICMatrixResult)):
         numbers = [result.to_frame()["adjusted_pvalue"].min()]
-    elif isinstance(result, DriftReport):
+    elif isinstance(result, DriftReportResult):
         numbers = [result.joint_test.pvalue]
     elif isinstance(result, ComparisonResult):
         numbers = [result.pvalue] if len(result.names) == 2 else []
@@ -328,7 +328,9 @@ def test_column_tests_have_one_order_everywhere(ties):
     # By p-value, then by statistic, the largest first, then as the columns come.
     names = ["b", "c", "e", "d", "a"] if ties else ["c", "e", "b", "d", "a"]
     one = mmd_test(X, Y, **FEW)
-    tests = ColumnTests(list("abcde"), statistics, pvalues, pvalues, None, [one] * 5)
+    tests = ColumnTestsResult(
+        list("abcde"), statistics, pvalues, pvalues, None, [one] * 5
+    )
     assert tests.to_frame().index.tolist() == names
     assert [row[0] for row in table_of(tests)[1:]] == names
     assert [line[0] for line in repr(tests).splitlines()[2:]] == names
@@ -348,7 +350,7 @@ def test_columns_with_tuples_as_names_are_one_index():
     one = mmd_test(X, Y, **FEW)
     values = np.array([0.5, 0.2])
     names = [("a", 1), ("b", 2)]
-    tests = ColumnTests(names, values, values, values, None, [one] * 2)
+    tests = ColumnTestsResult(names, values, values, values, None, [one] * 2)
     assert list(tests.to_frame().index) == names[::-1]
     assert tests.to_frame().index.name == "feature"
 

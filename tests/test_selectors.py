@@ -33,7 +33,7 @@ from skdiscrepancy._gram.kernel_gram import gram as gram_of
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy.feature_selection import _single_columns
 from skdiscrepancy.feature_selection._selector import HSICSelector, HSICSelectorCV
-from skdiscrepancy.feature_selection._single_columns import HSICScore, row_orders
+from skdiscrepancy.feature_selection._single_columns import ColumnCKA, row_orders
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IndicatorKernel,
@@ -1324,7 +1324,7 @@ def test_filter_by_a_rough_kernel_makes_no_factors(monkeypatch):
     rng = np.random.RandomState(0)
     X = rng.normal(size=(700, 3))
     y = X[:, 1] + rng.normal(size=700)
-    factored = HSICScore(kernel="laplace")(X, y)[0]
+    factored = ColumnCKA(kernel="laplace")(X, y)[0]
 
     def refuse(*args):
         raise AssertionError("a factor is made")
@@ -1334,7 +1334,7 @@ def test_filter_by_a_rough_kernel_makes_no_factors(monkeypatch):
             monkeypatch.setattr(module, name, refuse, raising=False)
     selector = HSICSelector(1, method="filter", kernel="laplace").fit(X, y)
     assert selector.get_support(indices=True).tolist() == [1]
-    scores, _ = HSICScore(kernel="laplace", pvalue=None)(X, y)
+    scores, _ = ColumnCKA(kernel="laplace", pvalue=None)(X, y)
     assert_allclose(scores, factored, rtol=1e-12)
 
 
@@ -1394,7 +1394,7 @@ def test_sparse_columns_have_the_path_of_dense_columns(method, options):
     assert_allclose(found.scores_, expected.scores_, rtol=0, atol=1e-8)
     assert_array_equal(found.path_.feature, expected.path_.feature)
     assert found.transform(csr_array(X)).shape == (300, 3)
-    scores, pvalues = HSICScore(**options)(csr_array(X), y)
+    scores, pvalues = ColumnCKA(**options)(csr_array(X), y)
     assert_allclose(scores, expected.scores_, rtol=0, atol=1e-8)
     assert np.flatnonzero(pvalues < 1e-3).tolist() == [3, 8]
 
@@ -1428,8 +1428,8 @@ def test_weights_are_routed(sample):
 
 def test_scores_with_weights_have_no_pvalues(sample):
     X, y = sample
-    scores, pvalues = HSICScore()(X, y, sample_weight=np.ones(400))
-    assert_allclose(scores, HSICScore()(X, y)[0], rtol=1e-8)
+    scores, pvalues = ColumnCKA()(X, y, sample_weight=np.ones(400))
+    assert_allclose(scores, ColumnCKA()(X, y)[0], rtol=1e-8)
     assert pvalues is None
 
 

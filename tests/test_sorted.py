@@ -24,7 +24,7 @@ from skdiscrepancy._loops.sorted_loops import (
     product_sums,
     scan_sums,
 )
-from skdiscrepancy.feature_selection import HSICScore
+from skdiscrepancy.feature_selection import ColumnCKA
 from skdiscrepancy.inference import mmd_test
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel, MaternKernel
 
@@ -550,7 +550,7 @@ def test_no_tile_is_made_where_all_kernels_have_an_order(score, no_tiles):
 
 def test_feature_scores_take_the_order_of_their_columns(both_ways):
     X, Y = draw(900)
-    score = HSICScore(kernel="laplace")
+    score = ColumnCKA(kernel="laplace")
     found, expected = both_ways(lambda: score(np.hstack((X, -(X**2))), Y[:, 0])[0])
     assert_allclose(found, expected, rtol=1e-10)
 

@@ -259,7 +259,7 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
         calls, seen["random_groups"], seen["signed_groups"], strict=True
     ):
         estimator, (Z, S) = args
-        assert_allclose(S, estimator.score_function_(Z))
+        assert_allclose(S, estimator.log_density_gradient_(Z))
         groups = _numbers(numbers)
         different = groups[:, np.newaxis] != groups
         for k in range(4):

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skdiscrepancy.feature_selection import (
-    HSICScore,
+    ColumnCKA,
     HSICSelector,
     HSICSelectorCV,
     hsic_classif,
@@ -133,7 +133,7 @@ def test_every_column_has_the_kernel_of_its_kind(kernel, p):
         selector = HSICSelector(3, kernel=kernel).fit(frame, y)
         assert selector.kinds_ == KINDS
         assert_allclose(selector.scores_, expected, rtol=0, atol=1e-10)
-        scores, _ = HSICScore(kernel=kernel)(frame, y)
+        scores, _ = ColumnCKA(kernel=kernel)(frame, y)
         assert_allclose(scores, expected, rtol=0, atol=1e-10)
     # HSIC of labels is of the indicator itself, not of an exponential.
     scores, _ = hsic_regression(table, y, kernel=kernel, statistic="hsic")
@@ -288,7 +288,7 @@ def test_missing_labels_of_y_are_a_label_of_their_own():
         assert_allclose(scores, expected, rtol=0, atol=1e-10)
         assert_allclose(scores[3], 1.0, rtol=1e-10)
     codes = labels.map({"a": 0, "b": 1}).astype("Int64")
-    assert_allclose(HSICScore()(table, codes)[0], expected, rtol=0, atol=1e-10)
+    assert_allclose(ColumnCKA()(table, codes)[0], expected, rtol=0, atol=1e-10)
     assert HSICSelectorCV(cv=3).fit(table, labels).support_[3]
     with pytest.raises(ValueError, match="Input y contains NaN"):
         HSICSelector(1).fit(table, labels.to_numpy())
@@ -363,7 +363,7 @@ def test_auto_finds_columns_of_all_kinds():
 def test_without_an_encoder_columns_are_refused_by_name(change, words):
     X = pd.DataFrame(np.random.RandomState(0).normal(size=(10, 2)), columns=list("ab"))
     table, y = X.assign(**change), X["a"]
-    for fit in (HSICSelector(1, encoder=None).fit, HSICScore(encoder=None)):
+    for fit in (HSICSelector(1, encoder=None).fit, ColumnCKA(encoder=None)):
         with pytest.raises(ValueError, match=rf"X has {words}.*encoder='auto'"):
             fit(table, y)
     HSICSelector(1, encoder=None).fit(X, y)
@@ -453,7 +453,7 @@ def test_identifier_is_selected_last(method):
         selector = HSICSelector(4, method=method).fit(table, y)
     assert selector.scores_[2] == 0
     assert selector.ranking_[2] == 4
-    scores, pvalues = HSICScore()(table, y)
+    scores, pvalues = ColumnCKA()(table, y)
     assert (scores[2], pvalues[2]) == (0, 1)
 
 

@@ -45,14 +45,14 @@ from skdiscrepancy._gram.row_sums import Measure, Moments
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
 from skdiscrepancy._gram.tiles import Gram, PairWeights, WeightedGram
 from skdiscrepancy._models.dispatch import (
+    GradientFunction,
     SampleGaussianScore,
-    ScoreFunction,
     can_be_drawn_from,
     check_model,
     copyable,
     draw_from,
     is_density_estimator,
-    score_function_of,
+    log_density_gradient_of,
     takes_nothing,
 )
 from skdiscrepancy._nulls.groups import (
@@ -90,7 +90,7 @@ HASHED_ROWS = 4096
 
 def fit_model(
     model: Any, X: np.ndarray, y: Any = None, random_state: RandomStateLike = None
-) -> tuple[Any, ScoreFunction]:
+) -> tuple[Any, GradientFunction]:
     """Fit the model if necessary, and return it with the gradient of its log-density.
 
     None is the Gaussian distribution with the mean and covariance of X. A fitted model
@@ -99,7 +99,7 @@ def fit_model(
     """
     if isinstance(X, LazyRows):
         _refuse_fit(model)
-        return model, score_function_of(model)
+        return model, log_density_gradient_of(model)
     if model is None:
         score = SampleGaussianScore(X)
         return score, score
@@ -124,7 +124,7 @@ def fit_model(
             raise ValueError(
                 f"model == {model!r} cannot be fitted to X of shape {X.shape}: {error}"
             ) from error
-    return model, score_function_of(model)
+    return model, log_density_gradient_of(model)
 
 
 def _refuse_fit(model: Any) -> None:
@@ -214,14 +214,14 @@ def is_fitted(model: Any) -> bool:
     return True
 
 
-def gradients_at(X: np.ndarray, score_function: ScoreFunction) -> np.ndarray:
+def gradients_at(X: np.ndarray, log_density_gradient: GradientFunction) -> np.ndarray:
     """Return the gradients of a log-density at the rows of X."""
-    if isinstance(score_function, GivenGradients):
-        return check_gradients(score_function.values, X)
+    if isinstance(log_density_gradient, GivenGradients):
+        return check_gradients(log_density_gradient.values, X)
     # Values that are not finite raise an error, so numpy need not warn about them.
     with np.errstate(all="ignore"):
         # A copy, because a model that works in place must not change the sample.
-        values = score_function(X.copy())
+        values = log_density_gradient(X.copy())
     return check_gradients(values, X)
 
 
@@ -324,21 +324,21 @@ def _merge_moments(a: Any, b: Any) -> Any:
 
 
 def lazy_stein_blocks(
-    score_function: Any, scale: np.ndarray | None, *samples: Any, run: Run
+    log_density_gradient: Any, scale: np.ndarray | None, *samples: Any, run: Run
 ) -> Blocks:
     """Return the rows and gradients, in a scale, of samples that are read by blocks.
 
     The gradients of a block are computed where the block is, in every pass.
     """
-    if not isinstance(score_function, GivenGradients):
-        view = partial(_with_gradients, score_function, scale)
+    if not isinstance(log_density_gradient, GivenGradients):
+        view = partial(_with_gradients, log_density_gradient, scale)
         return LazyBlocks(*samples, view=view, run=run)
     if len(samples) > 1:
         raise ValueError(
             "model is an array of gradients, must be a model here, because the "
             "gradients at other rows are needed too."
         )
-    X, G = lazy_pair(samples[0], score_function.values, ("X", "gradients"))
+    X, G = lazy_pair(samples[0], log_density_gradient.values, ("X", "gradients"))
     if G.shape[1] != X.shape[1]:
         raise ValueError(
             f"model gives gradients of {G.shape[1]} columns, must give {X.shape[1]} "
@@ -350,9 +350,9 @@ def lazy_stein_blocks(
 
 
 def _with_gradients(
-    score_function: Any, scale: np.ndarray | None, block: np.ndarray
+    log_density_gradient: Any, scale: np.ndarray | None, block: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    return in_scale(scale, block, gradients_at(block, score_function))
+    return in_scale(scale, block, gradients_at(block, log_density_gradient))
 
 
 def _with_given(
@@ -500,9 +500,9 @@ class KSDEstimator(BaseDiscrepancy):
     Parameters
     ----------
     model : density estimator, frozen distribution, callable or None, default=None
-        Model to check; :func:`skdiscrepancy.model_checking.score_function` lists the
-        supported models. `fit` clones and fits a density estimator of scikit-learn. To
-        keep a fitted model, wrap it in a :class:`~sklearn.frozen.FrozenEstimator`. A
+        Model to check. :func:`skdiscrepancy.model_checking.log_density_gradient` lists
+        the supported models. `fit` clones and fits a density estimator of scikit-learn.
+        To keep a fitted model, wrap it in a :class:`~sklearn.frozen.FrozenEstimator`. A
         callable takes an array of shape (n_samples, n_features) and returns the
         gradients of the log-density, in an array of this shape. None is the Gaussian
         distribution with the mean and covariance of the sample passed to `fit`.
@@ -557,7 +557,7 @@ class KSDEstimator(BaseDiscrepancy):
     ----------
     model_ : object
         The fitted model.
-    score_function_ : callable
+    log_density_gradient_ : callable
         Gradient of the log-density of the model.
     scale_ : ndarray of shape (n_features,) or None
         Standard deviations of the columns, None if `standardize` is False.
@@ -650,7 +650,7 @@ class KSDEstimator(BaseDiscrepancy):
         X = self._validate_first(X, settings.design)
         # The model comes first, because its errors are quick to detect.
         fitted = fit_model(self.model, X, y, self.random_state)
-        self.model_, self.score_function_ = fitted
+        self.model_, self.log_density_gradient_ = fitted
         self._fit_kernels(X, settings.kernels)
         return self
 
@@ -832,7 +832,7 @@ class KSDEstimator(BaseDiscrepancy):
         """Return the gradients at the rows of X, None if X is read by blocks."""
         if isinstance(X, LazyRows):
             return None
-        return gradients_at(X, self.score_function_)
+        return gradients_at(X, self.log_density_gradient_)
 
     def _core(
         self,
@@ -854,7 +854,9 @@ class KSDEstimator(BaseDiscrepancy):
             design = check_design(self.design)
             if not design.complete:
                 refuse_far_pairs(design, *rows)
-            blocks = lazy_stein_blocks(self.score_function_, scale, *rows, run=run)
+            blocks = lazy_stein_blocks(
+                self.log_density_gradient_, scale, *rows, run=run
+            )
             rows = rows if scale is None else [X / scale for X in rows]
         else:
             both = [in_scale(scale, *sample) for sample in samples]

@@ -236,7 +236,7 @@ def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
 BACKENDS = ("torch", "jax")
 # Size of a block of distances to the points of a kernel density.
 BLOCK_NUMBERS = 2**20
-ScoreFunction = Callable[[np.ndarray], Any]
+GradientFunction = Callable[[np.ndarray], Any]
 # scipy has no public names for the classes of its distributions.
 UNIVARIATE = type(stats.norm())
 # Distributions of the new style, as scipy.stats.Normal, exist from scipy 1.15.
@@ -260,9 +260,9 @@ REFUSED = {
 }
 
 
-def score_function(
+def log_density_gradient(
     model: Any, *, finite_differences: bool = False, backend: str | None = None
-) -> ScoreFunction:
+) -> GradientFunction:
     """Return the gradient of the log-density of a model, as a function of X.
 
     KSD needs nothing else from a model [1]_. In score matching, this gradient is called
@@ -290,7 +290,7 @@ def score_function(
         - a `gaussian_kde` of :mod:`scipy.stats`;
         - a callable that takes X and returns the gradients. It is returned unchanged;
         - an instance of a class that you registered with
-          ``score_function_of.register``.
+          ``log_density_gradient_of.register``.
     finite_differences : bool, default=False
         Whether to differentiate the log-density numerically. Use this for a model that
         is not in the list above. The model needs a method `score_samples` or `logpdf`,
@@ -308,7 +308,7 @@ def score_function(
 
     See Also
     --------
-    score_function_of : Registers the gradient of your own class of models.
+    log_density_gradient_of : Registers the gradient of your own class of models.
     skdiscrepancy.ksd_score : Computes KSD from a model or from gradients.
 
     References
@@ -326,14 +326,14 @@ def score_function(
     >>> import numpy as np
     >>> from scipy.stats import norm
     >>> from sklearn.mixture import GaussianMixture
-    >>> from skdiscrepancy.model_checking import score_function
-    >>> score_function(norm(0, 2))(np.array([[1.0], [2.0]])).tolist()
+    >>> from skdiscrepancy.model_checking import log_density_gradient
+    >>> log_density_gradient(norm(0, 2))(np.array([[1.0], [2.0]])).tolist()
     [[-0.25], [-0.5]]
 
     A fitted model of scikit-learn works as well:
 
     >>> X = np.random.RandomState(0).normal(size=(50, 2))
-    >>> score = score_function(GaussianMixture(2, random_state=0).fit(X))
+    >>> score = log_density_gradient(GaussianMixture(2, random_state=0).fit(X))
     >>> score(X).shape
     (50, 2)
     """
@@ -356,10 +356,10 @@ def score_function(
     if finite_differences:
         gradients_at = partial(difference_gradients, log_density(model))
         return ModelScore(gradients_at, n_variables(model))
-    return score_function_of(model)
+    return log_density_gradient_of(model)
 
 
-def log_density(model: Any) -> ScoreFunction:
+def log_density(model: Any) -> GradientFunction:
     """Return the function that computes the log-density at each row."""
     _refuse(model)
     if isinstance(model, FrozenEstimator):
@@ -398,11 +398,11 @@ def n_variables(model: Any) -> int | None:
 
 
 @singledispatch
-def score_function_of(model: Any) -> ScoreFunction:
+def log_density_gradient_of(model: Any) -> GradientFunction:
     """Return the gradient of the log-density of a model, chosen by its class.
 
     To make KSD work with your own class of models, register a function with
-    ``score_function_of.register(Class)``. Your function takes a fitted model and
+    ``log_density_gradient_of.register(Class)``. Your function takes a fitted model and
     returns a callable. This callable takes X and returns the gradient of the
     log-density at each row. KSD needs nothing else from a model [1]_.
 
@@ -421,7 +421,7 @@ def score_function_of(model: Any) -> ScoreFunction:
 
     See Also
     --------
-    score_function : Also differentiates log-densities numerically or automatically.
+    log_density_gradient : Differentiates log-densities numerically or automatically.
 
     References
     ----------
@@ -432,10 +432,10 @@ def score_function_of(model: Any) -> ScoreFunction:
     --------
     >>> import numpy as np
     >>> from skdiscrepancy import ksd_score
-    >>> from skdiscrepancy.model_checking import score_function_of
+    >>> from skdiscrepancy.model_checking import log_density_gradient_of
     >>> class Standard:
     ...     "A standard normal distribution."
-    >>> @score_function_of.register(Standard)
+    >>> @log_density_gradient_of.register(Standard)
     ... def _(model):
     ...     return lambda X: -X
     >>> X = np.random.RandomState(0).normal(size=(50, 1))
@@ -454,9 +454,10 @@ def score_function_of(model: Any) -> ScoreFunction:
     if has_values and not isinstance(model, type):
         raise TypeError(
             f"model == {model!r} is of a class whose gradient is not known. If its "
-            "`score_samples` or `logpdf` returns log-densities, score_function(model, "
-            "finite_differences=True) differentiates them numerically. To add the "
-            "gradient of a class yourself, use score_function_of.register."
+            "`score_samples` or `logpdf` returns log-densities, "
+            "log_density_gradient(model, finite_differences=True) differentiates them "
+            "numerically. To add the "
+            "gradient of a class yourself, use log_density_gradient_of.register."
         )
     raise TypeError(
         f"model == {model!r}, must be a density of scikit-learn or scipy, not its "
@@ -483,9 +484,11 @@ def check_model(model: Any) -> None:
     _refuse(model)
     if isinstance(model, FrozenEstimator):
         check_model(model.estimator)
-    elif score_function_of.dispatch(type(model)) is score_function_of.dispatch(object):
+    elif log_density_gradient_of.dispatch(
+        type(model)
+    ) is log_density_gradient_of.dispatch(object):
         # The class is not registered, so the model is a callable or raises an error.
-        score_function_of(model)
+        log_density_gradient_of(model)
 
 
 def is_density_estimator(model: Any) -> bool:
@@ -508,21 +511,21 @@ def _refuse(model: Any) -> None:
 
 
 # EllipticEnvelope is a subclass of MinCovDet, whose gradient is registered.
-score_function_of.register(EllipticEnvelope)(_refuse)
+log_density_gradient_of.register(EllipticEnvelope)(_refuse)
 
 
-@score_function_of.register(FrozenEstimator)
-def _(model: FrozenEstimator) -> ScoreFunction:
-    return score_function_of(model.estimator)
+@log_density_gradient_of.register(FrozenEstimator)
+def _(model: FrozenEstimator) -> GradientFunction:
+    return log_density_gradient_of(model.estimator)
 
 
-@score_function_of.register(Pipeline)
-def _(model: Pipeline) -> ScoreFunction:
+@log_density_gradient_of.register(Pipeline)
+def _(model: Pipeline) -> GradientFunction:
     check_is_fitted(model)
     steps = steps_before(model)
     check_affine(steps)
     steps = [without_names(step) for step in steps]
-    score = score_function_of(model.steps[-1][1])
+    score = log_density_gradient_of(model.steps[-1][1])
     return ModelScore(partial(transformed_gradients, steps, score))
 
 
@@ -621,9 +624,9 @@ def without_whitening(model: Any) -> Any:
     return model
 
 
-@score_function_of.register(EmpiricalCovariance)
-@score_function_of.register(PCA)
-@score_function_of.register(FactorAnalysis)
+@log_density_gradient_of.register(EmpiricalCovariance)
+@log_density_gradient_of.register(PCA)
+@log_density_gradient_of.register(FactorAnalysis)
 def gaussian_score(model: Any) -> ModelScore:
     """Return the gradient of a Gaussian model, or raise an error if it is singular.
 
@@ -702,10 +705,10 @@ def points_gradients(
     return _scaled(gradients, np.transpose(factor))
 
 
-@score_function_of.register(GaussianMixture)
-@score_function_of.register(BayesianGaussianMixture)
-@score_function_of.register(GaussianNB)
-@score_function_of.register(QuadraticDiscriminantAnalysis)
+@log_density_gradient_of.register(GaussianMixture)
+@log_density_gradient_of.register(BayesianGaussianMixture)
+@log_density_gradient_of.register(GaussianNB)
+@log_density_gradient_of.register(QuadraticDiscriminantAnalysis)
 def mixture_score(model: Any) -> ModelScore:
     """Return the gradient of a mixture, of X itself if the components are classes."""
     check_is_fitted(model)
@@ -772,7 +775,7 @@ def check_kernel_density(model: Any) -> None:
         )
 
 
-@score_function_of.register(KernelDensity)
+@log_density_gradient_of.register(KernelDensity)
 def kernel_density_score(model: Any) -> ModelScore:
     """Return the gradient of a fitted KernelDensity."""
     check_is_fitted(model)
@@ -844,7 +847,7 @@ def column_log_density(model: Any, X: np.ndarray) -> np.ndarray:
     return np.ravel(model.logpdf(np.transpose(X)))
 
 
-@score_function_of.register(UNIVARIATE)
+@log_density_gradient_of.register(UNIVARIATE)
 def univariate_score(model: Any) -> ModelScore:
     """Return the gradient of a frozen distribution of one variable."""
     check_support(model)
@@ -882,7 +885,7 @@ def copyable(model: Any) -> Any:
     return stats.norm(float(model.mu), float(model.sigma))
 
 
-def continuous_score(model: Any) -> ScoreFunction:
+def continuous_score(model: Any) -> GradientFunction:
     """Return the gradient of a distribution of the new style, as scipy.stats.Normal.
 
     In closed form for the normal distribution, by differences for the others.
@@ -897,15 +900,15 @@ def continuous_score(model: Any) -> ScoreFunction:
             "such a distribution can lose their parameters in scipy. Pass a frozen "
             "distribution, as in scipy.stats.norm(loc, scale)."
         )
-    return score_function(model, finite_differences=True)
+    return log_density_gradient(model, finite_differences=True)
 
 
 for _kind in NEW_STYLE:
-    score_function_of.register(_kind)(continuous_score)
+    log_density_gradient_of.register(_kind)(continuous_score)
 
 
-@score_function_of.register(NORMAL)
-@score_function_of.register(STUDENT)
+@log_density_gradient_of.register(NORMAL)
+@log_density_gradient_of.register(STUDENT)
 def elliptic_score(model: Any) -> ModelScore:
     """Return the gradient of a frozen multivariate normal or t distribution."""
     name, mean, df = "cov", "mean", np.inf
@@ -922,7 +925,7 @@ def elliptic_score(model: Any) -> ModelScore:
     return ModelScore(partial(elliptic_gradients, *parameters), model.dim)
 
 
-@score_function_of.register(stats.gaussian_kde)
+@log_density_gradient_of.register(stats.gaussian_kde)
 def kde_score(model: Any) -> ModelScore:
     """Return the gradient of a gaussian_kde."""
     factor = np.linalg.cholesky(np.linalg.inv(model.covariance))

@@ -322,7 +322,7 @@ class ComparisonResult(Result):
     skdiscrepancy.mmd_compare : Compares samples by their distance to a sample.
     skdiscrepancy.hsic_compare : Compares variables by the dependence of y on them.
     skdiscrepancy.ksd_compare : Compares models by their fit.
-    skdiscrepancy.model_checking.compare_scores : Compares the candidates of a search.
+    skdiscrepancy.model_checking.search_compare : Compares the candidates of a search.
     skdiscrepancy.plotting.ComparisonDisplay : Draws the differences to the best.
 
     References

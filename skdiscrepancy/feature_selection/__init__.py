@@ -4,13 +4,13 @@
 
 from skdiscrepancy.feature_selection._selector import HSICSelector, HSICSelectorCV
 from skdiscrepancy.feature_selection._single_columns import (
-    HSICScore,
+    ColumnCKA,
     hsic_classif,
     hsic_regression,
 )
 
 __all__ = [
-    "HSICScore",
+    "ColumnCKA",
     "HSICSelector",
     "HSICSelectorCV",
     "hsic_classif",

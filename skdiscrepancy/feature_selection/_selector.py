@@ -173,7 +173,7 @@ class HSICSelector(TableSelector, BaseEstimator):
     See Also
     --------
     HSICSelectorCV : Chooses the number of columns by cross-validation.
-    HSICScore : Computes scores and p-values of single columns.
+    ColumnCKA : Computes scores and p-values of single columns.
 
     References
     ----------

@@ -770,7 +770,7 @@ CHOICES = {"statistic": ("cka", "hsic"), "pvalue": ("gamma", "permutation", None
 
 
 @declares_parameters
-class HSICScore(BaseEstimator):
+class ColumnCKA(BaseEstimator):
     r"""Score function for univariate selectors: the dependence of y on each column.
 
     Pass it to :class:`~sklearn.feature_selection.SelectKBest`,
@@ -867,10 +867,10 @@ class HSICScore(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn.feature_selection import SelectKBest
-    >>> from skdiscrepancy.feature_selection import HSICScore
+    >>> from skdiscrepancy.feature_selection import ColumnCKA
     >>> X = np.random.RandomState(0).normal(size=(100, 5))
     >>> y = X[:, 3] ** 2
-    >>> selector = SelectKBest(HSICScore(), k=1).fit(X, y)
+    >>> selector = SelectKBest(ColumnCKA(), k=1).fit(X, y)
     >>> selector.scores_.round(2).tolist()
     [0.03, 0.01, 0.03, 0.51, 0.04]
     >>> selector.get_feature_names_out().tolist()
@@ -976,7 +976,7 @@ def hsic_regression(
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
     dependence of any form, unlike :func:`~sklearn.feature_selection.f_regression`. The
     p-values come from a permutation test, by default from the exact moments of all
-    permutations [2]_. See :class:`HSICScore`.
+    permutations [2]_. See :class:`ColumnCKA`.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -988,7 +988,7 @@ def hsic_regression(
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Numeric target.
     **params : dict
-        Parameters of :class:`HSICScore`.
+        Parameters of :class:`ColumnCKA`.
 
     Returns
     -------
@@ -1000,7 +1000,7 @@ def hsic_regression(
     See Also
     --------
     hsic_classif : Scores columns for labels.
-    HSICScore : Lists all parameters.
+    ColumnCKA : Lists all parameters.
     HSICSelector : Also leaves out redundant columns.
 
     References
@@ -1024,7 +1024,7 @@ def hsic_regression(
     kernel = check_single_kernel(params.get("kernel", "gaussian"), "kernel")
     # y holds numbers, even if the columns hold labels.
     target_kernel = "gaussian" if isinstance(kernel, IndicatorKernel) else kernel
-    return HSICScore(**{"target_kernel": target_kernel, **params})(X, y)
+    return ColumnCKA(**{"target_kernel": target_kernel, **params})(X, y)
 
 
 def hsic_classif(
@@ -1035,7 +1035,7 @@ def hsic_classif(
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
     dependence of any form, unlike :func:`~sklearn.feature_selection.f_classif`. The
     p-values come from a permutation test, by default from the exact moments of all
-    permutations [2]_. See :class:`HSICScore`.
+    permutations [2]_. See :class:`ColumnCKA`.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -1047,7 +1047,7 @@ def hsic_classif(
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Labels of any type.
     **params : dict
-        Parameters of :class:`HSICScore`.
+        Parameters of :class:`ColumnCKA`.
 
     Returns
     -------
@@ -1059,7 +1059,7 @@ def hsic_classif(
     See Also
     --------
     hsic_regression : Scores columns for a numeric y.
-    HSICScore : Lists all parameters.
+    ColumnCKA : Lists all parameters.
     HSICSelector : Also leaves out redundant columns.
 
     References
@@ -1078,4 +1078,4 @@ def hsic_classif(
     >>> scores.round(2).tolist()
     [0.46, 0.24, 0.79, 0.8]
     """
-    return HSICScore(**{"target_kernel": "indicator", **params})(X, y)
+    return ColumnCKA(**{"target_kernel": "indicator", **params})(X, y)

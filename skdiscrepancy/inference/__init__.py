@@ -7,7 +7,7 @@ from skdiscrepancy._statistics.evaluations import ComparisonResult
 from skdiscrepancy.inference._comparisons import hsic_compare, ksd_compare, mmd_compare
 from skdiscrepancy.inference._dependence_matrix import HSICMatrixResult, hsic_matrix
 from skdiscrepancy.inference._multiple_tests import (
-    ColumnTests,
+    ColumnTestsResult,
     KSampleResult,
     hsic_column_tests,
     k_sample_test,
@@ -26,7 +26,7 @@ from skdiscrepancy.inference._tests import (
 )
 
 __all__ = [
-    "ColumnTests",
+    "ColumnTestsResult",
     "ComparisonResult",
     "ConditionalTestResult",
     "HSICMatrixResult",

@@ -25,7 +25,7 @@ from skdiscrepancy._estimators.ksd import (
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.run import in_one_blas_thread
-from skdiscrepancy._models.dispatch import is_density_estimator, score_function_of
+from skdiscrepancy._models.dispatch import is_density_estimator, log_density_gradient_of
 from skdiscrepancy._nulls.row_order import (
     check_block_length,
     columns_of,
@@ -264,7 +264,7 @@ def ksd_compare(
     --------
     ksd_score : Computes the discrepancy of one model.
     ksd_test : Tests whether a model fits.
-    skdiscrepancy.model_checking.compare_scores : Compares the candidates of a search.
+    skdiscrepancy.model_checking.search_compare : Compares the candidates of a search.
 
     References
     ----------
@@ -308,7 +308,7 @@ def ksd_compare(
     length = _length(block_length, [rows], [estimator.kernels_])
     found = []
     for given in givens:
-        estimator.score_function_ = score_function_of(given)
+        estimator.log_density_gradient_ = log_density_gradient_of(given)
         both = rows, estimator._gradients(rows)
         core = estimator._core(both, weights=[weights])
         found.append(projections_of(core, ["rows"], length))

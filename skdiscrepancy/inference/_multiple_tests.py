@@ -327,7 +327,7 @@ def _array_of(values: Any, column: Any, name: str) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnTests(Result):
+class ColumnTestsResult(Result):
     """Tests of all columns of a table, with p-values corrected for their number.
 
     The corrections control the false discovery rate [1]_ or the family-wise error rate.
@@ -338,7 +338,7 @@ class ColumnTests(Result):
 
     The frame has one row for each column of your data, with `statistic`, `pvalue` and
     `adjusted_pvalue`, for two samples also `changed_fraction`, and if values are
-    missing, `missing_x` and `missing_y`, the fraction of missing values in each sample.
+    missing, `missing_X` and `missing_Y`, the fraction of missing values in each sample.
     The figure is a :class:`~skdiscrepancy.plotting.ColumnTestsDisplay` of the adjusted
     p-values.
 
@@ -358,9 +358,9 @@ class ColumnTests(Result):
         Correction for the number of columns.
     results : list of TestResult
         Result of the test of each column.
-    missing_x : ndarray of shape (n_features,)
+    missing_X : ndarray of shape (n_features,)
         Fraction of missing values of each column of X.
-    missing_y : ndarray of shape (n_features,) or None
+    missing_Y : ndarray of shape (n_features,) or None
         Fraction of missing values of each column of the second sample, None for
         :func:`~skdiscrepancy.hsic_column_tests`.
     changed_fractions : ndarray of shape (n_features,) or None
@@ -403,8 +403,8 @@ class ColumnTests(Result):
     adjusted_pvalues: np.ndarray
     correction: str | None
     results: list[TestResult]
-    missing_x: np.ndarray | None = None
-    missing_y: np.ndarray | None = None
+    missing_X: np.ndarray | None = None
+    missing_Y: np.ndarray | None = None
     changed_fractions: np.ndarray | None = None
 
     _display = "ColumnTestsDisplay"
@@ -432,7 +432,7 @@ class ColumnTests(Result):
             "adjusted_pvalue": self.adjusted_pvalues,
             "changed_fraction": self.changed_fractions,
         }
-        missing = {"missing_x": self.missing_x, "missing_y": self.missing_y}
+        missing = {"missing_X": self.missing_X, "missing_Y": self.missing_Y}
         if any(part is not None and part.any() for part in missing.values()):
             columns |= missing
         names = [self.feature_names[j] for j in order]
@@ -445,7 +445,7 @@ class ColumnTests(Result):
 
 def _test_columns(
     estimator: Any, settings: Settings, data: Any, *target: Any
-) -> ColumnTests:
+) -> ColumnTestsResult:
     """Run a test for each column, in threads, and correct the p-values."""
     names, columns = data
     seeds = draw_seeds(generator_of(estimator.random_state), len(columns))
@@ -472,19 +472,19 @@ def _test_columns(
             f"be significant at the level {LEVEL}. Pass a larger n_resamples, or for "
             "method='shift' more rows."
         )
-    missing_x, *missing_y = np.array([column.missing for column in columns]).T
+    missing_X, *missing_Y = np.array([column.missing for column in columns]).T
     changed = None
     if not target:
         changed = np.array([column.changed_fraction() for column in columns])
-    return ColumnTests(
+    return ColumnTestsResult(
         feature_names=names,
         statistics=np.array([result.statistic for result in results]),
         pvalues=pvalues,
         adjusted_pvalues=adjust_pvalues(pvalues, settings.correction),
         correction=settings.correction,
         results=results,
-        missing_x=missing_x,
-        missing_y=missing_y[0] if missing_y else None,
+        missing_X=missing_X,
+        missing_Y=missing_Y[0] if missing_Y else None,
         changed_fractions=changed,
     )
 
@@ -598,7 +598,7 @@ FIRST = f"correction kernel n_resamples encoder {RUN}"
 
 
 @takes_parameters_of(checked_tests, mmd_test, first=FIRST, kernel="laplace")
-def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTests:
+def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTestsResult:
     """Test every column of two samples for a difference.
 
     Use it to see which columns of a table have drifted. Each column gets its own
@@ -648,7 +648,7 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTests:
 
     Returns
     -------
-    tests : ColumnTests
+    tests : ColumnTestsResult
         Statistics, p-values, adjusted p-values and fractions of missing values of the
         columns. ``print(tests)`` shows them, with the smallest p-value first.
 
@@ -678,7 +678,7 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTests:
 
 def two_sample_columns(
     X: Any, Y: Any, estimator: MMDEstimator, settings: Settings
-) -> ColumnTests:
+) -> ColumnTestsResult:
     """Test every column of two samples, with checked parameters."""
     both = (X, Y), ("X", "Y")
     if any(isinstance(Z, LazyRows) or kind_of_blocks(Z) for Z in (X, Y)):
@@ -701,7 +701,7 @@ def two_sample_columns(
 
 
 @takes_parameters_of(checked_tests, hsic_test, first=FIRST)
-def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
+def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsResult:
     """Test for every column of X whether y depends on it.
 
     Each column gets its own test, :func:`hsic_test`, and the p-values are corrected for
@@ -749,14 +749,14 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
 
     Returns
     -------
-    tests : ColumnTests
+    tests : ColumnTestsResult
         Statistics, p-values, adjusted p-values and fractions of missing values of the
         columns. ``print(tests)`` shows them, with the smallest p-value first.
 
     See Also
     --------
     hsic_test : Tests all columns together.
-    skdiscrepancy.feature_selection.HSICScore : Computes p-values faster, from a gamma
+    skdiscrepancy.feature_selection.ColumnCKA : Computes p-values faster, from a gamma
         distribution.
 
     References

@@ -2,16 +2,16 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._models.dispatch import score_function, score_function_of
+from skdiscrepancy._models.dispatch import log_density_gradient, log_density_gradient_of
 from skdiscrepancy.model_checking._densities import (
     HyvarinenScorer,
     KSDScorer,
     MMDScorer,
     SteinThinning,
-    compare_scores,
     neg_hyvarinen_scorer,
     neg_ksd_scorer,
     neg_mmd_scorer,
+    search_compare,
     stein_thinning,
 )
 
@@ -20,12 +20,12 @@ __all__ = [
     "KSDScorer",
     "MMDScorer",
     "SteinThinning",
-    "compare_scores",
+    "log_density_gradient",
+    "log_density_gradient_of",
     "neg_hyvarinen_scorer",
     "neg_ksd_scorer",
     "neg_mmd_scorer",
-    "score_function",
-    "score_function_of",
+    "search_compare",
     "stein_thinning",
 ]
 

@@ -45,7 +45,7 @@ from skdiscrepancy._models.dispatch import (
     check_model,
     draw_from,
     is_singular,
-    score_function_of,
+    log_density_gradient_of,
     widths,
     without_names,
 )
@@ -59,7 +59,7 @@ from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import Design
 
 
-def compare_scores(
+def search_compare(
     search: Any,
     *,
     metric: str = "score",
@@ -111,12 +111,12 @@ def compare_scores(
     >>> import numpy as np
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.neighbors import KernelDensity
-    >>> from skdiscrepancy.model_checking import KSDScorer, compare_scores
+    >>> from skdiscrepancy.model_checking import KSDScorer, search_compare
     >>> X = np.random.RandomState(0).normal(size=(300, 1))
     >>> grid = {"bandwidth": [0.3, 0.4, 3.0]}
     >>> scoring = KSDScorer(bandwidth_factor=1)
     >>> search = GridSearchCV(KernelDensity(), grid, scoring=scoring).fit(X)
-    >>> result = compare_scores(search)
+    >>> result = search_compare(search)
     >>> "bandwidth=3.0" in result.best_set()
     False
     """
@@ -352,7 +352,7 @@ class HyvarinenScorer(BaseEstimator):
             Negative mean Hyvarinen score. A larger score means a better fit.
         """
         model, X = last_step(estimator, X)
-        score = score_function_of(model)
+        score = log_density_gradient_of(model)
         gradients = gradients_at(X, score)
         # Values that are not finite raise an error.
         with np.errstate(all="ignore"):

@@ -2,10 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.monitoring._drift import DriftReport, drift_report
+from skdiscrepancy.monitoring._drift import DriftReportResult, drift_report
 from skdiscrepancy.monitoring._monitor import DriftMonitor
 
-__all__ = ["DriftMonitor", "DriftReport", "drift_report"]
+__all__ = ["DriftMonitor", "DriftReportResult", "drift_report"]
 
 
 def __dir__() -> list[str]:

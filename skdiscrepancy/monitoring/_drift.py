@@ -46,7 +46,7 @@ from skdiscrepancy._statistics.second_order import complete
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.feature_selection._paths import JoinedColumns, JointKernel, Part
 from skdiscrepancy.inference._multiple_tests import (
-    ColumnTests,
+    ColumnTestsResult,
     checked_tests,
     of_tests,
     two_sample_columns,
@@ -333,7 +333,7 @@ COLUMN = """
 <td class="number" data-label="Missing">{missing}</td></tr>"""
 
 
-def report_page(report: DriftReport) -> str:
+def report_page(report: DriftReportResult) -> str:
     """Return a drift report as an HTML page, with its style and its pictures inside."""
     test, frame = report.joint_test, report._columns()
     small = frame["adjusted_pvalue"] <= report.level
@@ -380,7 +380,7 @@ def report_page(report: DriftReport) -> str:
     )
 
 
-def _answer(report: DriftReport, drifted: list[Any]) -> list[str]:
+def _answer(report: DriftReportResult, drifted: list[Any]) -> list[str]:
     """Return the answer of a report in one line, followed by some sentences."""
     pvalue = _pvalue(report.joint_test.pvalue)
     alone = "No column differs significantly on its own."
@@ -410,7 +410,7 @@ def _answer(report: DriftReport, drifted: list[Any]) -> list[str]:
     return [f"The tables differ ({pvalue})", alone, cause, _remaining(report)]
 
 
-def _remaining(report: DriftReport) -> str:
+def _remaining(report: DriftReportResult) -> str:
     if report.remaining_pvalue is None:
         return "These are all columns."
     pvalue = f"({_pvalue(report.remaining_pvalue)})"
@@ -422,7 +422,7 @@ def _remaining(report: DriftReport) -> str:
     return f"Without {without}, no significant difference remains {pvalue}."
 
 
-def _explanation(report: DriftReport) -> str:
+def _explanation(report: DriftReportResult) -> str:
     """Return the list of the columns that explain the drift."""
     if not report.explanation:
         return "<p>The joint test does not reject, so there is nothing to explain.</p>"
@@ -445,7 +445,7 @@ def _explanation(report: DriftReport) -> str:
     )
 
 
-def _column(report: DriftReport, frame: dict[str, Any], i: int) -> str:
+def _column(report: DriftReportResult, frame: dict[str, Any], i: int) -> str:
     """Return row `i` of the table of columns."""
     row = {key: values[i] for key, values in frame.items()}
     tags = ["differs"] if row["adjusted_pvalue"] <= report.level else []
@@ -494,7 +494,7 @@ def _each(pattern: str, values: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DriftReport(Result):
+class DriftReportResult(Result):
     """Report of how a new table differs from a reference table.
 
     The joint test compares all columns together, so it also detects drift that no
@@ -516,7 +516,7 @@ class DriftReport(Result):
     ----------
     joint_test : TestResult
         Test of all columns together.
-    column_tests : ColumnTests
+    column_tests : ColumnTestsResult
         Test of each column, with p-values corrected for the number of columns.
     kinds : list of str
         What each column holds: "number", "date", "duration", "ordered" or "category".
@@ -588,7 +588,7 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     """
 
     joint_test: TestResult
-    column_tests: ColumnTests
+    column_tests: ColumnTestsResult
     kinds: list[str]
     effect_sizes: np.ndarray
     missing_reference: np.ndarray
@@ -734,7 +734,7 @@ def drift_report(
     max_rows: int = 10,
     encoder: Any = "auto",
     **params: Any,
-) -> DriftReport:
+) -> DriftReportResult:
     """Report how a new table differs from a reference table.
 
     Use it to detect data drift (covariate shift) and to see where it comes from. The
@@ -800,7 +800,7 @@ def drift_report(
 
     Returns
     -------
-    report : DriftReport
+    report : DriftReportResult
         The report. ``report.to_html("report.html")`` writes it as a page for a browser.
 
     See Also
@@ -874,8 +874,8 @@ def drift_report(
     rows = rows[largest]
     # Of the rows that are not in the sample, neither values nor labels are known.
     index = getattr(sample, "index", None) if is_table(sample) else None
-    missing: Any = np.array([column_tests.missing_x, column_tests.missing_y])
-    return DriftReport(
+    missing: Any = np.array([column_tests.missing_X, column_tests.missing_Y])
+    return DriftReportResult(
         joint_test=joint_test,
         column_tests=column_tests,
         kinds=list(tables.encoder.kinds_),

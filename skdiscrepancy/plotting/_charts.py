@@ -618,7 +618,7 @@ class ColumnTestsDisplay(PValues):
     is at most the significance level. The column with the smallest p-value is on top.
 
     Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.inference.ColumnTests`.
+    :class:`~skdiscrepancy.inference.ColumnTestsResult`.
 
     Read more in the :ref:`User Guide <plotting>`.
 
@@ -737,7 +737,7 @@ class DriftReportDisplay(Display):
     smallest p-value is on top.
 
     Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.monitoring.DriftReport`.
+    :class:`~skdiscrepancy.monitoring.DriftReportResult`.
 
     Read more in the :ref:`User Guide <tables>`.
 

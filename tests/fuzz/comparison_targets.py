@@ -48,16 +48,16 @@ def comparison_targets():
     found += "'split1_test_score': np.ravel(X)[2:4], "
     found += "'params': [{{'a': 1}}, {{'a': 2}}]}}"
     yield (
-        "compare_scores",
+        "search_compare",
         target(
-            f"compare_scores({found}, {{keywords}})",
+            f"search_compare({found}, {{keywords}})",
             data.plain_samples("X", "Y"),
             {
                 "metric": params.values(["'score'"], ["'r2'", "None", "3"], 4),
                 "test_fraction": params.numbers("None", "0.2", "0.5"),
                 "names": NAMES,
             },
-            callables="compare_scores",
+            callables="search_compare",
             documented=is_comparison,
         ),
     )

@@ -102,9 +102,9 @@ class Search:
 
 # Base classes, results that calls give back, and what names modules.
 NOT_CALLED = {"Design", "Kernel", "RadialKernel", "RowKernel"}
-NOT_CALLED |= {"DiscrepancyResult", "TestResult", "ColumnTests"}
+NOT_CALLED |= {"DiscrepancyResult", "TestResult", "ColumnTestsResult"}
 NOT_CALLED |= {"ConditionalTestResult", "HSICMatrixResult", "KSampleResult"}
-NOT_CALLED |= {"CKAResult", "ComparisonResult", "DriftReport", "MMDSubsetsResult"}
+NOT_CALLED |= {"CKAResult", "ComparisonResult", "DriftReportResult", "MMDSubsetsResult"}
 NOT_CALLED |= {name for name in skdiscrepancy.__all__ if name.islower()} & MODULES
 
 

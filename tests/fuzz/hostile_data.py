@@ -162,7 +162,7 @@ MODELS = [
     "make_pipeline(StandardScaler(), GaussianMixture(random_state=0)).fit({Z})",
     "stats.norm()",
     "stats.t(3)",
-    "score_function(lambda X: -(X**2).sum(axis=1) / 2, finite_differences=True)",
+    "log_density_gradient(lambda X: -(X**2).sum(axis=1) / 2, finite_differences=True)",
     "(lambda X: 0.0 * X)",
 ]
 HOSTILE_MODELS = [

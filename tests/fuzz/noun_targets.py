@@ -245,7 +245,7 @@ def display_targets():
             ),
         )
     yield (
-        "ColumnTests.to_frame",
+        "ColumnTestsResult.to_frame",
         target(
             "mmd_column_tests(X, Y, {keywords}).to_frame()",
             two,

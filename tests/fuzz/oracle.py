@@ -289,7 +289,10 @@ def check_precision(call, outcome, near):
     if near == "normalized" and keywords.get("normalize", "True") != "True":
         # A Stein kernel has no bound: what its sum may lose depends on the gradients.
         return
-    if hasattr(data.get("model"), "fit") and "score_function" not in call.expression:
+    if (
+        hasattr(data.get("model"), "fit")
+        and "log_density_gradient" not in call.expression
+    ):
         # scikit-learn fits it in float32, anew if it is fitted.
         return
     wide = run_once(call, widened)

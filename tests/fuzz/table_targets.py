@@ -132,7 +132,7 @@ def table_targets():
                 takes_missing=True,
             ),
         )
-    for call in ("HSICSelector({keywords}).fit(X, y)", "HSICScore({keywords})(X, y)"):
+    for call in ("HSICSelector({keywords}).fit(X, y)", "ColumnCKA({keywords})(X, y)"):
         name = call.partition("(")[0]
         members = params.SELECTOR if name == "HSICSelector" else params.SCORE
         yield (

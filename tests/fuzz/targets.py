@@ -113,7 +113,7 @@ TARGETS = {
         # Errors of the joint test name its samples.
         also=("X", "Y"),
     ),
-    "DriftReport.to_html": target(
+    "DriftReportResult.to_html": target(
         "drift_report(X, Y, {keywords}).to_html()",
         data.plain_samples("X", "Y"),
         {**RESAMPLES, **RUN},
@@ -342,16 +342,16 @@ def selection_targets():
                 f"{name}(X, y, {{keywords}})",
                 pairs,
                 {**params.SCORE, **RESAMPLES, **RUN},
-                callables=f"{name} HSICScore",
+                callables=f"{name} ColumnCKA",
             ),
         )
     yield (
-        "HSICScore",
+        "ColumnCKA",
         target(
-            "HSICScore({keywords})(X, y)",
+            "ColumnCKA({keywords})(X, y)",
             pairs,
             {**params.SCORE, **RESAMPLES, **RUN},
-            callables="HSICScore",
+            callables="ColumnCKA",
             also=both,
         ),
     )
@@ -405,7 +405,7 @@ def selection_targets():
             data.with_target("X", "y", "X_new", "y_new", widest=5),
             {
                 "selector": params.values(
-                    selectors, ["3", "HSICSelector", "HSICScore()"]
+                    selectors, ["3", "HSICSelector", "ColumnCKA()"]
                 ),
                 "cv": params.values(params.FOLDS[:4], params.HOSTILE_FOLDS, 5),
             },
@@ -484,11 +484,11 @@ def model_checking_targets():
             ),
         )
     yield (
-        "score_function_of",
+        "log_density_gradient_of",
         target(
-            "score_function_of(model)(X)",
+            "log_density_gradient_of(model)(X)",
             data.with_model("X", fitted=True, functions=False),
-            callables="score_function_of",
+            callables="log_density_gradient_of",
             also=("X",),
             documented=is_array,
             near="value",
@@ -520,16 +520,16 @@ def model_checking_targets():
         ),
     )
     yield (
-        "score_function",
+        "log_density_gradient",
         target(
-            "score_function(model, {keywords})(X)",
+            "log_density_gradient(model, {keywords})(X)",
             # What a function of the caller returns is the caller's.
             data.with_model("X", fitted=True, functions=False),
             {
                 "finite_differences": params.BOOL,
                 "backend": params.values(["None"], ["'nope'", "3", "True"]),
             },
-            callables="score_function",
+            callables="log_density_gradient",
             also=("X",),
             documented=is_array,
             near="value",

@@ -45,7 +45,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import OneClassSVM
 
 from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
-from skdiscrepancy._models.dispatch import score_function, score_function_of
+from skdiscrepancy._models.dispatch import log_density_gradient, log_density_gradient_of
 
 TYPES = ["full", "tied", "diag", "spherical"]
 MIXING = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, -0.4], [0.2, 0.0, 1.0]])
@@ -438,7 +438,7 @@ def test_gradients_are_those_of_the_density_written_out(build, offset):
     model, density = build(offset)
     # Away from the points, where the exponential kernel has an edge.
     X = sample(offset)[0][::3] + 0.1
-    score = score_function(model)
+    score = log_density_gradient(model)
     assert_close_gradients(score(X), differences(density.logpdf, X))
     assert score(X).shape == X.shape
 
@@ -450,7 +450,7 @@ def test_bayesian_mixtures_have_the_gradient_of_their_score_samples(build):
     model, _ = build(0.0)
     X = sample(0.0)[0][::3]
     assert_close_gradients(
-        score_function(model)(X), differences(model.score_samples, X)
+        log_density_gradient(model)(X), differences(model.score_samples, X)
     )
 
 
@@ -465,21 +465,21 @@ def test_gradients_on_the_line_are_those_of_scipy(model, offset):
     # Forty quantiles: none at the edge of the Laplace density.
     X = model.ppf(np.linspace(0.02, 0.98, 40))[:, np.newaxis]
     expected = differences(lambda rows: model.logpdf(rows[:, 0]), X)
-    assert_close_gradients(score_function(model)(X), expected)
+    assert_close_gradients(log_density_gradient(model)(X), expected)
 
 
 def test_skewed_normal_has_a_gradient_far_in_its_thin_tail():
     # log Phi(t) ~ -t^2 / 2 - log(-t): the gradient is -x - a^2 x - 1 / x + ...
     X, a = np.array([[-50.0]]), 4.0
     expected = -X - a**2 * X - 1 / X
-    assert_allclose(score_function(stats.skewnorm(a))(X), expected, rtol=1e-6)
+    assert_allclose(log_density_gradient(stats.skewnorm(a))(X), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_single_precision_rows_are_taken(kind):
     X = sample(0.0)[0].astype(kind)
     for name in ("mixture-full", "kde", "empirical", "standard", "smoothed"):
-        score = score_function(MODELS[name](0.0)[0])
+        score = log_density_gradient(MODELS[name](0.0)[0])
         assert_allclose(score(X), score(X.astype(np.float64)), rtol=1e-4, atol=1e-4)
 
 
@@ -487,15 +487,17 @@ def test_components_of_zero_weight_do_not_count():
     X, y, weights = sample(0.0)
     weights[::2] = 0.0
     some, rows = weights > 0, X + 0.1
-    score = score_function(KernelDensity().fit(X, sample_weight=weights))
-    fewer = score_function(KernelDensity().fit(X[some], sample_weight=weights[some]))
+    score = log_density_gradient(KernelDensity().fit(X, sample_weight=weights))
+    fewer = log_density_gradient(
+        KernelDensity().fit(X[some], sample_weight=weights[some])
+    )
     assert_allclose(score(rows), fewer(rows), rtol=1e-12)
-    score = score_function(stats.gaussian_kde(X.T, weights=weights))
+    score = log_density_gradient(stats.gaussian_kde(X.T, weights=weights))
     # A smoothed density of fewer points has the same weighted covariance.
-    fewer = score_function(stats.gaussian_kde(X[some].T, weights=weights[some]))
+    fewer = log_density_gradient(stats.gaussian_kde(X[some].T, weights=weights[some]))
     assert_allclose(score(rows), fewer(rows), rtol=1e-9)
     for cls in (GaussianNB, QuadraticDiscriminantAnalysis):
-        score = score_function(cls(priors=[1, 0]).fit(X, y))
+        score = log_density_gradient(cls(priors=[1, 0]).fit(X, y))
         # One class is left: the gradient is affine, and zero at its mean.
         mean = X[y == 0].mean(axis=0)
         assert_allclose(score(mean[np.newaxis]), 0, atol=1e-12)
@@ -506,14 +508,14 @@ def test_models_fitted_to_a_data_frame_take_arrays_without_a_warning():
     X, _, _ = sample(0.0)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     model = make_pipeline(StandardScaler(), PCA(), EmpiricalCovariance())
-    expected = score_function(model.fit(X))(X)
-    assert_allclose(score_function(model.fit(frame))(X), expected, rtol=1e-12)
+    expected = log_density_gradient(model.fit(X))(X)
+    assert_allclose(log_density_gradient(model.fit(frame))(X), expected, rtol=1e-12)
     model.set_output(transform="pandas").fit(frame)
-    assert_allclose(score_function(model)(X), expected, rtol=1e-12)
-    assert_allclose(score_function(model)(frame), expected, rtol=1e-12)
+    assert_allclose(log_density_gradient(model)(X), expected, rtol=1e-12)
+    assert_allclose(log_density_gradient(model)(frame), expected, rtol=1e-12)
     mixture = make_pipeline(StandardScaler(), GaussianMixture(2, random_state=0))
-    numeric = score_function(mixture.fit(frame), finite_differences=True)
-    expected = score_function(mixture)(X)
+    numeric = log_density_gradient(mixture.fit(frame), finite_differences=True)
+    expected = log_density_gradient(mixture)(X)
     assert_allclose(numeric(X), expected, rtol=1e-6, atol=1e-8)
     assert list(model[0].feature_names_in_) == ["a", "b", "c"]
 
@@ -531,13 +533,13 @@ def test_models_fitted_to_a_data_frame_take_arrays_without_a_warning():
 )
 def test_gradients_survive_pickle(model, options):
     rows = np.linspace(-1, 2, 7)[:, np.newaxis]
-    score = score_function(model, **options)
+    score = log_density_gradient(model, **options)
     assert_array_equal(pickle.loads(pickle.dumps(score))(rows), score(rows))
 
 
 def test_exponential_kernel_density_has_no_gradient_at_its_points():
     X, _, _ = sample(0.0)
-    score = score_function(KernelDensity(kernel="exponential").fit(X))
+    score = log_density_gradient(KernelDensity(kernel="exponential").fit(X))
     with pytest.raises(ValueError, match="no gradient at its training points"):
         score(X[:1])
     assert np.all(np.isfinite(score(X + 1e-3)))
@@ -547,7 +549,7 @@ def test_callable_is_given_back_as_it_is():
     def score(X):
         return -X
 
-    assert score_function(score) is score
+    assert log_density_gradient(score) is score
 
 
 @pytest.mark.parametrize("name", list(MODELS))
@@ -555,10 +557,12 @@ def test_gradient_does_not_change_its_argument_nor_the_model(name):
     model, _ = MODELS[name](0.0)
     X = sample(0.0)[0] + 0.1
     before = X.copy()
-    first = score_function(model)(X)
+    first = log_density_gradient(model)(X)
     assert_array_equal(X, before)
-    assert_array_equal(score_function(model)(X), first)
-    assert_allclose(score_function(copy.deepcopy(model))(X[:7]), first[:7], rtol=1e-9)
+    assert_array_equal(log_density_gradient(model)(X), first)
+    assert_allclose(
+        log_density_gradient(copy.deepcopy(model))(X[:7]), first[:7], rtol=1e-9
+    )
 
 
 # Finite differences and automatic differentiation.
@@ -568,27 +572,27 @@ def test_gradient_does_not_change_its_argument_nor_the_model(name):
 def test_finite_differences_of_score_samples_are_its_gradient(name):
     model, _ = MODELS[name](0.0)
     X = sample(0.0)[0][::3]
-    numeric = score_function(model, finite_differences=True)(X)
-    assert_close_gradients(numeric, score_function(model)(X))
+    numeric = log_density_gradient(model, finite_differences=True)(X)
+    assert_close_gradients(numeric, log_density_gradient(model)(X))
 
 
 @pytest.mark.parametrize("name", ["normal", "student", "smoothed"])
 def test_finite_differences_of_logpdf_are_its_gradient(name):
     model, _ = MODELS[name](0.0)
     X = sample(0.0)[0][::3]
-    numeric = score_function(model, finite_differences=True)(X)
-    assert_close_gradients(numeric, score_function(model)(X))
+    numeric = log_density_gradient(model, finite_differences=True)(X)
+    assert_close_gradients(numeric, log_density_gradient(model)(X))
 
 
 def test_finite_differences_work_for_distributions_without_a_known_gradient():
     model = stats.exponnorm(1.5)
     X = np.linspace(-2, 4, 30)[:, np.newaxis]
     with pytest.raises(ValueError, match=r"'exponnorm'.*finite_differences=True"):
-        score_function(model)
+        log_density_gradient(model)
     # The density is exp(-x / K) Phi(x - 1 / K), up to a constant.
     z = X - 1 / 1.5
     expected = -1 / 1.5 + stats.norm.pdf(z) / stats.norm.cdf(z)
-    numeric = score_function(model, finite_differences=True)(X)
+    numeric = log_density_gradient(model, finite_differences=True)(X)
     assert_close_gradients(numeric, expected)
 
 
@@ -601,7 +605,7 @@ def test_finite_differences_of_a_callable_are_exact_for_quartic_polynomials(n):
 
     cubes = 4 * (X[:, 0] - X[:, 1]) ** 3
     expected = np.column_stack((-cubes - 2 * X[:, 0], cubes))
-    numeric = score_function(log_density, finite_differences=True)(X)
+    numeric = log_density_gradient(log_density, finite_differences=True)(X)
     # Four points are exact up to the fourth degree; 1e-16 / 1e-3 is rounding.
     assert_allclose(numeric, expected, rtol=1e-10, atol=1e-10)
 
@@ -610,7 +614,7 @@ def test_finite_differences_have_a_step_for_constant_columns():
     # Ten times 0.1 has a deviation of 1e-17.
     X = np.random.RandomState(0).normal(size=(10, 2))
     X[:, 1] = 0.1
-    numeric = score_function(
+    numeric = log_density_gradient(
         lambda rows: -np.square(rows).sum(axis=1) / 2, finite_differences=True
     )(X)
     assert_allclose(numeric, -X, atol=1e-10)
@@ -623,21 +627,21 @@ def test_finite_differences_take_all_shifts_in_one_call():
         calls.append(len(rows))
         return rows.sum(axis=1)
 
-    score_function(log_density, finite_differences=True)(np.eye(3))
+    log_density_gradient(log_density, finite_differences=True)(np.eye(3))
     assert calls == [4 * 3 * 3]
 
 
 def test_finite_differences_of_something_else_than_log_densities_are_refused():
     X = np.eye(3)
-    score = score_function(lambda rows: -rows, finite_differences=True)
+    score = log_density_gradient(lambda rows: -rows, finite_differences=True)
     with pytest.raises(ValueError, match=r"shape \(36, 3\).* must give \(36,\)"):
         score(X)
     with pytest.raises(TypeError, match="model == 3, must have `score_samples`"):
-        score_function(3, finite_differences=True)
+        log_density_gradient(3, finite_differences=True)
     with pytest.raises(NotFittedError, match="KernelDensity"):
-        score_function(KernelDensity(), finite_differences=True)
+        log_density_gradient(KernelDensity(), finite_differences=True)
     # Beyond its support the logarithm of a density is minus infinity.
-    score = score_function(
+    score = log_density_gradient(
         lambda rows: stats.expon.logpdf(rows[:, 0]), finite_differences=True
     )
     with pytest.raises(ValueError, match="gradients of model are not finite"):
@@ -647,26 +651,26 @@ def test_finite_differences_of_something_else_than_log_densities_are_refused():
 def test_torch_log_densities_are_differentiated():
     torch = pytest.importorskip("torch")
     X = np.random.RandomState(0).normal(size=(20, 2))
-    score = score_function(lambda x: -torch.sum(x**4, dim=1), backend="torch")
+    score = log_density_gradient(lambda x: -torch.sum(x**4, dim=1), backend="torch")
     assert_allclose(score(X), -4 * X**3, rtol=1e-12)
     with pytest.raises(ValueError, match=r"shape \(20, 2\), must give \(20,\)"):
-        score_function(lambda x: -(x**4), backend="torch")(X)
+        log_density_gradient(lambda x: -(x**4), backend="torch")(X)
 
 
 def test_jax_log_densities_are_differentiated():
     jax = pytest.importorskip("jax")
     X = np.random.RandomState(0).normal(size=(20, 2))
-    score = score_function(lambda x: -jax.numpy.sum(x**4, axis=1), backend="jax")
+    score = log_density_gradient(lambda x: -jax.numpy.sum(x**4, axis=1), backend="jax")
     # In single precision, unless jax is told otherwise.
     assert_allclose(score(X), -4 * X**3, rtol=1e-5, atol=1e-6)
     with pytest.raises(ValueError, match=r"shape \(20, 2\), must give \(20,\)"):
-        score_function(lambda x: -(x**4), backend="jax")(X)
+        log_density_gradient(lambda x: -(x**4), backend="jax")(X)
 
 
 @pytest.mark.parametrize("name", ["torch", "jax"])
 def test_backend_is_imported_when_the_gradient_is_taken(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
-    score = score_function(lambda x: x, backend=name)
+    score = log_density_gradient(lambda x: x, backend=name)
     message = f"backend == '{name}' needs the package {name}, which is not installed"
     with pytest.raises(ImportError, match=message):
         score(np.eye(2))
@@ -698,25 +702,25 @@ class FakeTorch:
 def test_torch_gradient_is_that_of_the_sum_of_log_densities(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", FakeTorch)
     X = np.random.RandomState(0).normal(size=(5, 2))
-    score = score_function(lambda x: -(x**2).sum(axis=1) / 2, backend="torch")
+    score = log_density_gradient(lambda x: -(x**2).sum(axis=1) / 2, backend="torch")
     assert_array_equal(score(X), -X)
     with pytest.raises(ValueError, match=r"shape \(5, 2\), must give \(5,\)"):
-        score_function(lambda x: x, backend="torch")(X)
+        log_density_gradient(lambda x: x, backend="torch")(X)
 
 
 def test_two_ways_of_differentiation_at_once_are_refused():
     message = "finite_differences == True, must be False for backend == 'torch'"
     with pytest.raises(ValueError, match=message):
-        score_function(np.sum, finite_differences=True, backend="torch")
+        log_density_gradient(np.sum, finite_differences=True, backend="torch")
 
 
 def test_unknown_backend_and_model_without_call_are_refused():
     with pytest.raises(ValueError, match=r"backend == 'numpy', must be one of"):
-        score_function(lambda x: x, backend="numpy")
+        log_density_gradient(lambda x: x, backend="numpy")
     with pytest.raises(TypeError, match=r"model == 3, must be a callable .* 'torch'"):
-        score_function(3, backend="torch")
+        log_density_gradient(3, backend="torch")
     with pytest.raises(TypeError, match="finite_differences == 1, must be True or"):
-        score_function(lambda x: x, finite_differences=1)
+        log_density_gradient(lambda x: x, finite_differences=1)
 
 
 # Classes of one's own.
@@ -730,7 +734,7 @@ class Wald(BaseEstimator):
         return self
 
 
-@score_function_of.register(Wald)
+@log_density_gradient_of.register(Wald)
 def _(model):
     return lambda X: model.mean_ - X
 
@@ -743,13 +747,13 @@ class SpecialWald(Wald):
 def test_registered_class_is_fitted_and_used_like_any_other(cls):
     X, _, _ = sample(0.0)
     centre = X.mean(axis=0)
-    assert_allclose(score_function(cls().fit(X))(X), centre - X)
+    assert_allclose(log_density_gradient(cls().fit(X))(X), centre - X)
     expected = ksd_score(X, centre - X)
     assert_allclose(ksd_score(X, cls()), expected, rtol=1e-12)
     assert_allclose(KSDEstimator(cls()).fit(X).score(X), expected, rtol=1e-12)
     pipe = make_pipeline(StandardScaler(with_mean=False), cls()).fit(X)
     scale = X.std(axis=0)
-    assert_allclose(score_function(pipe)(X), (centre - X) / scale**2)
+    assert_allclose(log_density_gradient(pipe)(X), (centre - X) / scale**2)
 
 
 # KSD of a model to its own draws.
@@ -815,7 +819,7 @@ def test_scores_that_are_no_log_densities_are_refused(model, reason, options):
     message = f"model == {type(model).__name__}.*cannot be checked by KSD: .*{reason}"
     for given in (model, FrozenEstimator(model), scaled):
         with pytest.raises(TypeError, match=message):
-            score_function(given, **options)
+            log_density_gradient(given, **options)
 
 
 @pytest.mark.parametrize("kernel", ["tophat", "epanechnikov", "linear", "cosine"])
@@ -823,13 +827,13 @@ def test_kernel_densities_with_a_bounded_support_are_refused(kernel):
     model = KernelDensity(kernel=kernel).fit(X_SMALL)
     message = f"kernel '{kernel}', must have 'gaussian' or 'exponential'"
     with pytest.raises(ValueError, match=message):
-        score_function(model)
+        log_density_gradient(model)
 
 
 def test_kernel_densities_of_other_metrics_are_refused():
     model = KernelDensity(metric="manhattan").fit(X_SMALL)
     with pytest.raises(ValueError, match="metric 'manhattan', must have 'euclidean'"):
-        score_function(model)
+        log_density_gradient(model)
 
 
 @pytest.mark.parametrize(
@@ -847,7 +851,7 @@ def test_kernel_densities_of_other_metrics_are_refused():
 def test_densities_with_a_boundary_are_refused(model, support):
     message = re.escape(support) + ".* must be one on the whole line.*e.g. by the log"
     with pytest.raises(ValueError, match=message):
-        score_function(model)
+        log_density_gradient(model)
 
 
 @pytest.mark.parametrize("options", [{}, {"finite_differences": True}], ids=str)
@@ -858,18 +862,18 @@ def test_densities_with_a_boundary_are_refused(model, support):
 )
 def test_distributions_without_parameters_are_refused(model, options):
     with pytest.raises(TypeError, match="must be a frozen distribution: call it"):
-        score_function(model, **options)
+        log_density_gradient(model, **options)
 
 
 def test_distributions_with_arrays_of_parameters_are_refused():
     message = "distribution 'norm' with arrays of parameters, must have numbers"
     with pytest.raises(ValueError, match=message):
-        score_function(stats.norm([0, 1]))
+        log_density_gradient(stats.norm([0, 1]))
 
 
 def test_classes_are_not_taken_for_models():
     with pytest.raises(TypeError, match=r"must be a density .* not its class"):
-        score_function(GaussianMixture)
+        log_density_gradient(GaussianMixture)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -882,37 +886,37 @@ def test_gaussians_on_a_plane_in_space_are_refused(model, dtype):
     X = np.random.RandomState(0).normal(size=(60, 2))
     X = np.column_stack((X, X.sum(axis=1))).astype(dtype)
     with pytest.raises(ValueError, match="has a singular covariance, and no density"):
-        score_function(model.fit(X))
+        log_density_gradient(model.fit(X))
 
 
 def test_gaussians_with_a_constant_column_are_refused():
     X = np.random.RandomState(0).normal(size=(60, 3)) * [1, 1, 0]
     with pytest.raises(ValueError, match="has a singular covariance, and no density"):
-        score_function(EmpiricalCovariance().fit(X))
+        log_density_gradient(EmpiricalCovariance().fit(X))
 
 
 def test_columns_that_a_pseudo_inverse_drops_are_not_lost_silently():
     X = np.random.RandomState(0).normal(size=(60, 2))
     rows = X * [1, 1e-9]
     with pytest.raises(ValueError, match="Standardise the columns"):
-        score_function(EmpiricalCovariance().fit(rows))
+        log_density_gradient(EmpiricalCovariance().fit(rows))
     model = make_pipeline(StandardScaler(), EmpiricalCovariance())
-    expected = score_function(EmpiricalCovariance().fit(X))(X) / [1, 1e-9]
-    assert_allclose(score_function(model.fit(rows))(rows), expected, rtol=1e-9)
+    expected = log_density_gradient(EmpiricalCovariance().fit(X))(X) / [1, 1e-9]
+    assert_allclose(log_density_gradient(model.fit(rows))(rows), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("step", [StandardScaler(), MinMaxScaler(), PCA()], ids=repr)
 def test_unfitted_steps_are_refused(step):
     model = make_pipeline(step, EmpiricalCovariance().fit(X_SMALL))
     with pytest.raises(NotFittedError, match=f"This {type(step).__name__} instance"):
-        score_function(model)
+        log_density_gradient(model)
 
 
 @pytest.mark.parametrize("cls", [stats.multivariate_normal, stats.multivariate_t])
 def test_distributions_on_a_plane_in_space_are_refused(cls):
     model = cls([0, 0], np.ones((2, 2)), allow_singular=True)
     with pytest.raises(ValueError, match="of rank 1, must have rank 2"):
-        score_function(model)
+        log_density_gradient(model)
 
 
 @pytest.mark.parametrize(
@@ -927,7 +931,7 @@ def test_distributions_on_a_plane_in_space_are_refused(cls):
 def test_steps_that_have_no_inverse_or_are_not_affine_are_refused(scaler, message):
     model = make_pipeline(scaler, EmpiricalCovariance()).fit(X_SMALL)
     with pytest.raises((TypeError, ValueError), match="model has the step " + message):
-        score_function(model)
+        log_density_gradient(model)
 
 
 @pytest.mark.skipif(
@@ -936,7 +940,7 @@ def test_steps_that_have_no_inverse_or_are_not_affine_are_refused(scaler, messag
 def test_every_scaler_that_clips_is_refused():
     model = make_pipeline(MaxAbsScaler(clip=True), EmpiricalCovariance()).fit(X_SMALL)
     with pytest.raises(ValueError, match="must have clip=False"):
-        score_function(model)
+        log_density_gradient(model)
 
 
 class Bare(TransformerMixin, BaseEstimator):
@@ -953,10 +957,10 @@ def test_unknown_step_is_named():
     model = make_pipeline(Bare(), EmpiricalCovariance()).fit(X_SMALL)
     message = r"model has the step Bare\(\), must have invertible affine steps"
     with pytest.raises(TypeError, match=message):
-        score_function(model)
+        log_density_gradient(model)
     model = make_pipeline(StandardScaler(), "passthrough").fit(X_SMALL)
     with pytest.raises(TypeError, match="model == 'passthrough', must be a density"):
-        score_function(model)
+        log_density_gradient(model)
 
 
 @pytest.mark.parametrize(
@@ -978,7 +982,7 @@ def test_unknown_step_is_named():
 def test_unfitted_models_are_refused(model):
     name = type(getattr(model, "estimator", model)).__name__
     with pytest.raises(NotFittedError, match=f"This {name} instance is not fitted"):
-        score_function(model)
+        log_density_gradient(model)
 
 
 class Unknown(BaseEstimator):
@@ -992,14 +996,14 @@ class Unknown(BaseEstimator):
 
 
 def test_unknown_models_are_told_what_to_do():
-    message = r"model == Unknown\(\).*finite_differences=True.*score_function_of"
+    message = r"model == Unknown\(\).*finite_differences=True.*log_density_gradient_of"
     with pytest.raises(TypeError, match=message):
-        score_function(Unknown())
+        log_density_gradient(Unknown())
     for model in (3, "gaussian", object()):
         with pytest.raises(TypeError, match=f"model == {model!r}, must be a density"):
-            score_function(model)
+            log_density_gradient(model)
     with pytest.raises(TypeError, match="GaussianMixture"):
-        score_function(GaussianMixture)
+        log_density_gradient(GaussianMixture)
 
 
 @pytest.mark.parametrize(
@@ -1011,7 +1015,7 @@ def test_unknown_models_are_told_what_to_do():
 )
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_rows_of_another_length_are_refused(name, d):
-    score = score_function(MODELS[name](0.0)[0])
+    score = log_density_gradient(MODELS[name](0.0)[0])
     message = rf"X has shape \(5, {d}\), must have shape \(n_samples, 3\): model"
     with pytest.raises(ValueError, match=message):
         score(np.ones((5, d)))
@@ -1019,7 +1023,7 @@ def test_rows_of_another_length_are_refused(name, d):
 
 @pytest.mark.parametrize("options", [{}, {"finite_differences": True}], ids=str)
 def test_distributions_on_the_line_take_one_column(options):
-    score = score_function(stats.norm(), **options)
+    score = log_density_gradient(stats.norm(), **options)
     with pytest.raises(ValueError, match=r", 2\), must have shape \(n_samples, 1\)"):
         score(np.ones((5, 2)))
 
@@ -1032,18 +1036,20 @@ def test_singular_covariances_of_classes_are_refused():
     model.rotations_ = [rotation[:, :2] for rotation in model.rotations_]
     model.scalings_ = [scaling[:2] for scaling in model.scalings_]
     with pytest.raises(ValueError, match=r"singular covariance.*set reg_param"):
-        score_function(model)
+        log_density_gradient(model)
 
 
 def test_finite_differences_refuse_what_has_a_boundary_or_a_jacobian():
     X = np.random.RandomState(0).lognormal(size=(40, 1))
     pipeline = make_pipeline(PowerTransformer(), GaussianMixture()).fit(X)
     with pytest.raises(TypeError, match="must have invertible affine steps"):
-        score_function(pipeline, finite_differences=True)
+        log_density_gradient(pipeline, finite_differences=True)
     with pytest.raises(ValueError, match="on the whole line"):
-        score_function(stats.expon(), finite_differences=True)
+        log_density_gradient(stats.expon(), finite_differences=True)
     with pytest.raises(ValueError, match="'tophat', must have"):
-        score_function(KernelDensity(kernel="tophat").fit(X), finite_differences=True)
+        log_density_gradient(
+            KernelDensity(kernel="tophat").fit(X), finite_differences=True
+        )
 
 
 NEW_STYLE = pytest.mark.skipif(
@@ -1059,9 +1065,9 @@ def test_distributions_of_the_new_style_have_the_gradients_of_the_old():
         (stats.Normal(mu=1.0, sigma=2.0), stats.norm(1.0, 2.0)),
         (stats.make_distribution(stats.gumbel_r)(), stats.gumbel_r()),
     ]:
-        expected = score_function(old)(X)
+        expected = log_density_gradient(old)(X)
         # Four-point differences with steps of 1e-3 standard deviations.
-        assert_allclose(score_function(new)(X), expected, rtol=1e-8, atol=1e-8)
+        assert_allclose(log_density_gradient(new)(X), expected, rtol=1e-8, atol=1e-8)
         assert_allclose(ksd_score(X, new), ksd_score(X, old), rtol=1e-6)
     pvalues = [
         ksd_test(X, model, method="parametric", n_resamples=49, random_state=0).pvalue
