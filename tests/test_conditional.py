@@ -18,11 +18,7 @@ from skdiscrepancy._gram.run import QUIET
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.inference import ConditionalTestResult, TestResult
-from skdiscrepancy.inference._conditional import (
-    _next_in_order,
-    components_of,
-    residual_test,
-)
+from skdiscrepancy.inference._tests import _next_in_order, components_of, residual_test
 from skdiscrepancy.kernels import (
     ColumnKernel,
     GaussianKernel,

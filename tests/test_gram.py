@@ -44,7 +44,7 @@ from skdiscrepancy._gram.tiles import DoubleGram, Gram, PairWeights, WeightedGra
 from skdiscrepancy._statistics.second_order import matrix_gram
 from skdiscrepancy.designs import CompleteV, Region, square
 from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
-from skdiscrepancy.inference._conditional import ResidualGram
+from skdiscrepancy.inference._tests import inner_products
 from skdiscrepancy.kernels import (
     EnergyKernel,
     GaussianKernel,
@@ -239,7 +239,7 @@ def residual_products(draw, n, dtype):
     sizes = [[np.abs(R) @ np.abs(R).T for R in side] for side in sides]
     matrices = [K * a * b for K, a, b in product(given.K, *inner)]
     size = [2 * K * a * b for K, a, b in product(given.size, *sizes)]
-    first, second = map(ResidualGram, sides)
+    first, second = (gram(*inner_products(side)) for side in sides)
     core = given.gram * first * second
     return Case.of(core, matrices, size, given.gram.dtype)
 

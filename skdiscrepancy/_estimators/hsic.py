@@ -35,12 +35,7 @@ from skdiscrepancy._nulls.groups import one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of
-from skdiscrepancy._nulls.shifts import (
-    feature_window_test,
-    shift_test,
-    window_length,
-    windows,
-)
+from skdiscrepancy._nulls.shifts import feature_window_test, shift_test, windows
 from skdiscrepancy._statistics.dependence import (
     dependence_of_features,
     hsic_noise,
@@ -470,8 +465,7 @@ class HSICEstimator(BaseDiscrepancy):
                     "method == 'shift', must be 'permutation' if X or y is read by "
                     "blocks, because rows of different blocks are never in one place."
                 )
-            length = window_length(len(X), options.n_resamples)
-            order = windows(len(X), length)
+            length, order = windows(len(X), options.n_resamples)
             step = max(1, piece_rows(X.shape[1] + y.shape[1]) // length) * length
             X, y = X[order], y[order]
         elif is_on_disk(X):

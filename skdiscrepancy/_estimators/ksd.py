@@ -465,7 +465,7 @@ def ksd_test_by_draws(
         partial(means, one, settings, seed, refit),
         partial(draw_sample, estimator.model_, X.shape, X.dtype),
         options,
-        what="refits" if refit else "draws",
+        "refits" if refit else "draws",
     )
 
 

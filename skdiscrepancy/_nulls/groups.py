@@ -95,9 +95,7 @@ def group_null(
     return combine(values, scales, options)
 
 
-def quadratic_forms(
-    M: np.ndarray, Z: np.ndarray, line: Progress = SILENT
-) -> np.ndarray:
+def quadratic_forms(M: np.ndarray, Z: np.ndarray, line: Any = SILENT) -> np.ndarray:
     """Return z' M z for every symmetric matrix of M and every row z of Z.
 
     Strips of columns of one half of each matrix need little more than half of the
@@ -218,11 +216,7 @@ def permutation_test(
 
 
 def mean_of_pairs(
-    M: np.ndarray,
-    weights: list[float],
-    of_all: float,
-    drawn: np.ndarray,
-    line: Progress = SILENT,
+    M: np.ndarray, weights: Any, of_all: float, drawn: np.ndarray, line: Any = SILENT
 ) -> np.ndarray:
     """Return weighted sums of z'Mz for the rows z of each sample, for all owners.
 
@@ -320,9 +314,7 @@ def sign_test(gram: Gram, options: Options) -> TestResult:
     return group_null(statistic, signs, (scale,), options, observed=observed)
 
 
-def signed_groups(
-    gram: Gram, n_groups: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def signed_groups(gram: Gram, n_groups: int) -> tuple[Any, ...]:
     """Return U-statistics, and their standard deviations under random signs.
 
     Then the sums over pairs of different groups of rows, and the bounds of the groups.
@@ -416,19 +408,15 @@ def normal_test(core: Gram, design: Design, seed: int, options: Options) -> Test
     are independent given the other half of the samples. With several kernels, p-values
     are multiplied by the number of kernels (Bonferroni), for every pooling.
     """
-    count = _independent_parts(design, core.n)
+    with np.errstate(all="ignore"):
+        values, deviations, count = _independent_parts(core, design, seed)
     if count < 2:
         raise ValueError(
             f"The design {design!r} has {count} independent part for {core.n} samples, "
             "must have at least 2 for method == 'asymptotic'."
         )
+    size = np.maximum(np.abs(values), deviations)
     with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(design, Blocks):
-            values, deviations = _means_of_blocks(core, design)
-        else:
-            moments = core.moments(design, seed)
-            values, deviations = moments.mean, moments.scale / 2
-        size = np.maximum(np.abs(values), deviations)
         refuse(lost_squares(np.square(size), 1, size > 0))
     useful = deviations > 1e-9 * np.abs(values)
     z = np.where(useful, values, 0) / np.where(useful, deviations, 1)
@@ -449,22 +437,22 @@ def normal_test(core: Gram, design: Design, seed: int, options: Options) -> Test
     )
 
 
-def _independent_parts(design: Design, n: int) -> int:
-    """Return the number of means of a design that are independent of each other."""
-    if isinstance(design, Blocks):
-        return len(list(design.regions(n)))
-    if isinstance(design, Cross):
-        [region] = design.regions(n)
-        return region.row_stop - region.row_start
-    return design.size(n)
+def _independent_parts(core: Gram, design: Design, seed: int) -> tuple[Any, ...]:
+    """Return the mean of a core over a design, and the standard deviation of its parts.
 
-
-def _means_of_blocks(core: Gram, design: Blocks) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of a core, and the standard deviation of the means of blocks."""
+    The parts are means that are independent of each other. Also return their number.
+    """
+    if not isinstance(design, Blocks):
+        moments, count = core.moments(design, seed), design.size(core.n)
+        if isinstance(design, Cross):
+            [region] = design.regions(core.n)
+            count = region.row_stop - region.row_start
+        return moments.mean, moments.scale / 2, count
     parts = core.walk(design.regions(core.n), moments=True)
     # The last block may be smaller, so blocks are weighted by their number of pairs.
     weights = np.array([part.weight for part in parts])[:, np.newaxis]
     weights /= weights.mean()
     means = np.array([part.mean for part in parts])
     values = (weights * means).mean(axis=0)
-    return values, np.sqrt(np.mean(np.square(weights * (means - values)), axis=0))
+    gaps = np.square(weights * (means - values))
+    return values, np.sqrt(gaps.mean(axis=0)), len(means)

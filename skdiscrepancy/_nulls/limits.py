@@ -15,7 +15,7 @@ from scipy.fft import irfft, rfft
 from scipy.special import gammaincc, gammaln, ndtr
 from scipy.stats import pearson3
 
-from skdiscrepancy._gram.factors import Factor, inner_product
+from skdiscrepancy._gram.factors import Factor, LazyFactors, inner_product
 from skdiscrepancy._nulls.pvalues import TestResult, rank_pvalue
 from skdiscrepancy._statistics.second_order import check_finite
 
@@ -64,10 +64,25 @@ def invariants(G: np.ndarray) -> Invariants:
         return _invariants_of_matrix(G.T @ G)
     M = G @ G.T
     cubes, classes = _sum_of_cubes(G, M), _equal_columns(G)
-    return invariants_of_sums(M, n, sums_of_rows(M, n, G), cubes, classes)
+    return _invariants_of_sums(M, n, _sums_of_rows(M, n, G), cubes, classes)
 
 
-def sums_of_rows(M: np.ndarray, n: int, G: np.ndarray) -> list[Any]:
+def lazy_invariants(table: LazyFactors) -> list[Invariants | None]:
+    """Compute the invariants of variables that are read by blocks, in one pass."""
+    n, sums = table.n, table.sum(_strip_sums, table.n, table.own)
+    return [
+        _invariants_of_sums(M, n, own[:6], _sum_of_squares(own[6:])) if a else None
+        for a, M, own in zip(table.norms, table.own, sums, strict=True)
+    ]
+
+
+def _strip_sums(read: Any, roots: Any, index: Any, n: int, own: Any) -> list[Any]:
+    """Return what the invariants of each variable need of some rows."""
+    both = zip(own, map(read, range(len(own))), strict=True)
+    return [[*_sums_of_rows(M, n, G), *_axis_products(M, G)] for M, G in both]
+
+
+def _sums_of_rows(M: np.ndarray, n: int, G: np.ndarray) -> list[Any]:
     """Return sums over some of n rows for the invariants, with M = G G' of all rows."""
     diagonal, c = np.einsum("ri,ri->i", G, G), np.trace(M) / (n - 1)
     # Of A - c H, where H has 1 - 1/n on its diagonal and -1/n elsewhere.
@@ -77,7 +92,7 @@ def sums_of_rows(M: np.ndarray, n: int, G: np.ndarray) -> list[Any]:
     return [d @ d, (d**3).sum(), d @ square, gaps.sum(), d.sum(), G @ d]
 
 
-def invariants_of_sums(
+def _invariants_of_sums(
     M: np.ndarray, n: int, sums: Any, cubes: float, classes: np.ndarray | None = None
 ) -> Invariants:
     """Compute the invariants of A from sums over rows, and of third powers of A."""
@@ -175,15 +190,15 @@ def _sum_of_cubes(G: np.ndarray, M: np.ndarray) -> float:
     if n < min(rank**2, MAX_SQUARE):
         blocks = (G[:, i : i + 256].T @ G for i in range(0, n, 256))
         return float(sum(np.einsum("ij,ij,ij->", A, A, A) for A in blocks))
-    return sum_of_squares(axis_products(M, G))
+    return _sum_of_squares(_axis_products(M, G))
 
 
-def sum_of_squares(parts: Iterable[np.ndarray]) -> float:
+def _sum_of_squares(parts: Iterable[np.ndarray]) -> float:
     """Return the sum of the squares of all entries."""
     return float(sum(np.square(part).sum() for part in parts))
 
 
-def axis_products(M: np.ndarray, G: np.ndarray) -> Iterator[np.ndarray]:
+def _axis_products(M: np.ndarray, G: np.ndarray) -> Iterator[np.ndarray]:
     """Yield sums over rows of products of three axes, whose squares sum to the cubes.
 
     The axes are the main eigenvectors of M, which is G G' of all rows.
@@ -259,12 +274,6 @@ class GammaLimit(NamedTuple):
             tail = gammaincc(shape, max(shape + 2 * z / self.skewness, 0))
         return float(np.clip(tail, max(self.least, np.finfo(float).tiny), 1.0))
 
-    def distribution(self, scale: float) -> Any:
-        """Return the distribution of a multiple of the statistic, as a scipy object."""
-        return pearson3(
-            self.skewness, loc=scale * self.mean, scale=scale * self.deviation
-        )
-
 
 def gamma_limit(a: Invariants | None, b: Invariants | None) -> GammaLimit | None:
     """Return the gamma distribution, or None if no permutation changes anything.
@@ -318,10 +327,13 @@ def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
     n = x.rows.shape[1]
     product = inner_product(x.rows, y.rows)
     check_finite(np.array(product))
-    limit = None
+    pvalue, distribution = 1.0, None
     if min(x.norm, y.norm) > 1e-12 * n:
         limit = gamma_limit(invariants(x.rows), invariants(y.rows))
-    pvalue = 1.0 if limit is None else limit.pvalue(product)
+        if limit is not None:
+            mean, deviation, skewness, _ = limit
+            pvalue = limit.pvalue(product)
+            distribution = pearson3(skewness, mean / n**2, deviation / n**2)
     return TestResult(
         statistic=product / n**2,
         pvalue=pvalue,
@@ -330,5 +342,5 @@ def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
         kernels=kernels,
         statistics=np.array([product / n**2]),
         pvalues=np.array([pvalue]),
-        null_limit=None if limit is None else limit.distribution(1 / n**2),
+        null_limit=distribution,
     )

@@ -12,13 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from skdiscrepancy._data.checks import (
-    RandomStateLike,
-    check_number,
-    draw_seeds,
-    generator_of,
-    warn_user,
-)
+from skdiscrepancy._data.checks import check_number, draw_seeds, generator_of, warn_user
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._gram.run import QUIET, Run, one_openmp_thread, run_all
 from skdiscrepancy._nulls.row_order import (
@@ -246,8 +240,6 @@ class Options(NamedTuple):
     pooling: str
     # An integer, "auto" or None.
     block_length: Any = None
-    # Whether the rows are a series, according to the user.
-    wants_blocks: bool = False
     kernels: Any = ()
     generator: Any = None
     run: Run = QUIET
@@ -255,6 +247,11 @@ class Options(NamedTuple):
     inflation: float = 1.0
     # Number of random features, None for exact kernels.
     n_components: int | None = None
+
+    @property
+    def wants_blocks(self) -> bool:
+        """Whether the rows are a series, according to the user."""
+        return self.block_length not in (None, 1)
 
     def with_block_length(
         self, n_rows: int, *samples: np.ndarray | None, **words: Any
@@ -271,9 +268,7 @@ class Options(NamedTuple):
             warn_if_dependent(*samples, **words)
         return self._replace(block_length=length)
 
-    def ready(
-        self, kernels: list[Any], random_state: RandomStateLike, run: Run
-    ) -> Options:
+    def ready(self, kernels: list[Any], random_state: Any, run: Run) -> Options:
         """Return the options with the kernels, the generator of resamples and a run."""
         generator = generator_of(random_state)
         return self._replace(kernels=kernels, generator=generator, run=run)
@@ -304,8 +299,7 @@ def check_options(
         raise ValueError(
             f"method == {method!r}, must be one of {('auto', *allowed)} for {setting}."
         )
-    wants_blocks = block_length not in (None, 1)
-    if wants_blocks:
+    if block_length not in (None, 1):
         given = f"block_length == {block_length!r}, must be None for"
         if not for_blocks:
             raise ValueError(
@@ -319,20 +313,13 @@ def check_options(
             )
         allowed = for_blocks
     n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=1)
-    if n_groups is not None:
-        n_groups = check_number(
-            n_groups,
-            "n_groups",
-            integer=True,
-            least=MIN_GROUPS,
-            context=", or None for single rows",
-        )
+    how: Any = {"optional": True, "context": ", or None for single rows"}
+    n_groups = check_number(n_groups, "n_groups", integer=True, least=MIN_GROUPS, **how)
     if pooling not in TEST_POOLINGS:
         raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
     method = allowed[0] if method == "auto" else method
     # 2**62 is more groups than any sample has rows.
-    options = Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
-    return options._replace(wants_blocks=wants_blocks)
+    return Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
 
 
 def null_scales(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -500,8 +487,7 @@ def parametric_test(
     evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
     draw: Callable[[np.random.RandomState], np.ndarray],
     options: Options,
-    *,
-    what: str = "draws",
+    what: str,
 ) -> TestResult:
     """Test whether a sample comes from a model, by samples drawn from the model.
 
@@ -512,7 +498,7 @@ def parametric_test(
     progress.
     """
     seeds = draw_seeds(options.generator, options.n_resamples)
-    work = partial(_evaluate_draw, evaluate, draw)
+    work = partial(_of_draw, evaluate, draw)
     answers = run_all(seeds, work, options.run, what=what)
     statistics, scales = np.stack([observed, *answers], axis=-1)
     # A scale is 0 only if its statistic is 0.
@@ -521,9 +507,7 @@ def parametric_test(
     return replace(result, statistics=observed[0])
 
 
-def _evaluate_draw(
-    evaluate: Callable[..., Any], draw: Callable[..., np.ndarray], seed: int
-) -> Any:
+def _of_draw(evaluate: Any, draw: Any, seed: int) -> Any:
     """Return the statistics and scales of one sample of the model."""
     # Models that use OpenMP would wait for threads of their own in every thread.
     with one_openmp_thread():

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.sparse import issparse
 from scipy.stats import norm, rankdata
 
+from skdiscrepancy._data.arrays import encode_labels
 from skdiscrepancy._data.checks import check_number, shown, warn_user
 from skdiscrepancy.kernels._base import IndicatorKernel, PrecomputedKernel
 
@@ -31,17 +31,9 @@ NEGLIGIBLE = 2.0
 
 def check_block_length(block_length: Any) -> Any:
     """Return a number of rows of a block, "auto", or None for independent rows."""
-    is_auto = isinstance(block_length, str) and block_length == "auto"
-    if block_length is None or is_auto:
-        return block_length
-    return check_number(
-        block_length,
-        "block_length",
-        integer=True,
-        least=1,
-        keyword="auto",
-        context=", or None for independent rows",
-    )
+    context = ", or None for independent rows"
+    how: Any = {"keyword": "auto", "optional": True, "context": context}
+    return check_number(block_length, "block_length", integer=True, least=1, **how)
 
 
 def rows_of_blocks(
@@ -178,23 +170,16 @@ def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray |
     matrix, for rows that are read by blocks, and for positions in a Gram matrix. A
     check looks at the first rows only, and needs not `all_rows`.
     """
-    if issparse(rows) or not isinstance(rows, np.ndarray):
-        return None
-    if any(isinstance(kernel, PrecomputedKernel) for kernel in kernels):
+    types = {type(kernel) for kernel in kernels}
+    if not isinstance(rows, np.ndarray) or PrecomputedKernel in types:
         return None
     rows = rows if all_rows else rows[:MAX_ROWS]
-    if rows.dtype.kind == "f" and not all(
-        isinstance(kernel, IndicatorKernel) for kernel in kernels
-    ):
+    if rows.dtype.kind == "f" and types != {IndicatorKernel}:
         return rows
-    _, codes, counts = np.unique(
-        rows.astype(str) if rows.dtype == object else rows,
-        axis=0,
-        return_inverse=True,
-        return_counts=True,
-    )
+    codes = encode_labels(rows)
+    counts = np.bincount(codes)
     frequent = np.argsort(-counts, kind="stable")[:MAX_LABELS]
-    return np.equal.outer(codes.ravel(), frequent).astype(np.float64)
+    return np.equal.outer(codes, frequent).astype(np.float64)
 
 
 def warn_if_dependent(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import reduce
+from functools import cache, partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from skdiscrepancy._gram.frequency_groups import (
 )
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import ArrayBlocks, Piece, PieceRows, PieceTask, add
-from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all, steps
+from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._loops.tile_loops import shifted_sums
 from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
@@ -54,30 +54,19 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     With blocks, random orders keep blocks of neighbouring rows together, and pairs of
     rows that are nearer than a block are left out, of the first and last rows as well.
     """
-    n, length, run = x[0].shape[0], options.block_length, options.run
-    first = order = _first_order(n, options)
-    n_orbits, parts = _n_orbits(n, options), []
-    what = "permutations" if options.method == "permutation" else "shifts"
-    with progress(what, 1 + n_orbits * (1 + SHIFTS), run.verbose) as line:
-        of_x = _with_offsets(x, first, options)
-        line.advance()
-        for orbit in range(n_orbits):
-            if orbit > 0:
-                order = first[options.generator.permutation(n)]
-                if length is not None:
-                    order = random_order(n, options)
-            of_y = _with_offsets(y, order, options)
-            line.advance()
-            line.step = SHIFTS
-            products, *squares = all_shifts(of_x, of_y, length or 1)
-            line.advance()
-            line.step = 1
-            parts.append(products)
-            if orbit == 0:
-                # Take roots first, because products of small sums may underflow.
-                of_x_y = (np.sqrt(check_finite(own)) for own in squares)
-                both = zip(*of_x_y, strict=True)
-                scale, size = (np.outer(*roots).ravel() for roots in both)
+    n, length = x[0].shape[0], options.block_length
+    first = _first_order(n, options)
+    of_x = cache(partial(_with_offsets, x, first, options))
+
+    def sides(orbit: int) -> Any:
+        order = first[random_order(n, options)] if orbit else first
+        return of_x(), _with_offsets(y, order, options)
+
+    work = partial(all_shifts, nearest=length or 1)
+    parts, *squares = _each_orbit(n, options, sides, work, SHIFTS)
+    # Take roots first, because products of small sums may underflow.
+    roots = (np.sqrt(check_finite(own[0])) for own in squares)
+    scale, size = (np.outer(*both).ravel() for both in zip(*roots, strict=True))
     n_pairs = n * (n - 3) if length is None else n * (n - 2 * length + 1)
     values = np.concatenate(parts, axis=1) / n_pairs
     scale[scale <= ROUNDING * size] = 0
@@ -86,12 +75,28 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     return combine(values, (scale,), options)
 
 
-def _n_orbits(n: int, options: Options) -> int:
-    """Return how many orders of n rows are shifted. Warn if there are few shifts."""
+def _each_orbit(
+    n: int, options: Options, sides: Any, evaluate: Any, work: float
+) -> Iterator[tuple[Any, ...]]:
+    """Return all that is found for the orbits of shifts of n rows, part by part.
+
+    `sides` takes the number of an orbit, and `evaluate` takes what it returns, which
+    is so much more `work`. Warn if there are few shifts.
+    """
+    what, n_orbits = "permutations", -(-(options.n_resamples + 1) // n)
     if options.method != "permutation":
+        what, n_orbits = "shifts", 1
         warn_if_powerless(n, "shifts")
-        return 1
-    return -(-(options.n_resamples + 1) // n)
+    found = []
+    with progress(what, n_orbits * (1 + work), options.run.verbose) as line:
+        for orbit in range(n_orbits):
+            line.step = 1.0
+            both = sides(orbit)
+            line.advance()
+            line.step = work
+            found.append(evaluate(*both))
+            line.advance()
+    return zip(*found, strict=True)
 
 
 def _first_order(n: int, options: Options) -> np.ndarray:
@@ -137,7 +142,7 @@ def _with_offsets(
 
 def all_shifts(
     x: tuple[Gram, np.ndarray], y: tuple[Gram, np.ndarray], nearest: int = 1
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, ...]:
     """Return the sums of products of centred matrices for every shift.
 
     Each side is a Gram and the offsets that centre it. On the diagonal d, the sums over
@@ -163,52 +168,35 @@ def some_diagonals(n: int, first: int = 1) -> Iterator[np.ndarray]:
         yield np.arange(start, min(start + step, n // 2 + 1))
 
 
-class Diagonals(NamedTuple):
-    """Rows and columns of the entries of some diagonals of a circle, and weights.
+def _entries(n: int, numbers: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return rows, columns and weights of the entries of some diagonals of a circle.
 
     Each diagonal counts for both halves of a symmetric matrix. The main diagonal, and a
     middle diagonal, hold both already.
     """
-
-    rows: np.ndarray
-    cols: np.ndarray
-    weights: np.ndarray
-
-    @classmethod
-    def of(cls, n: int, numbers: np.ndarray) -> Diagonals:
-        """Return the entries of diagonals by their numbers."""
-        rows = np.tile(np.arange(n), len(numbers))
-        once = (numbers == 0) | (2 * numbers == n)
-        weights = np.repeat(np.where(once, 1.0, 2.0), n)
-        return cls(rows, (rows + np.repeat(numbers, n)) % n, weights)
-
-    def values(self, side: Gram) -> np.ndarray:
-        """Return the values of all kernels."""
-        return side.pairs(self.rows, self.cols).astype(np.float64, copy=False)
+    rows = np.tile(np.arange(n), len(numbers))
+    once = (numbers == 0) | (2 * numbers == n)
+    weights = np.repeat(np.where(once, 1.0, 2.0), n)
+    return rows, (rows + np.repeat(numbers, n)) % n, weights
 
 
-def _shift_diagonals(
-    sides: Any, numbers: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _shift_diagonals(sides: Any, numbers: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return the products of the transforms of some diagonals, and sums of squares."""
     n = sides[0][0].n
-    entries = Diagonals.of(n, numbers)
+    rows, cols, weights = _entries(n, numbers)
     found, squares = [], []
     for side, offsets in sides:
-        values = entries.values(side)
-        whole = np.einsum("kp,kp,p->k", values, values, entries.weights)
-        values -= offsets[:, entries.rows]
-        values -= offsets[:, entries.cols]
-        centred = np.einsum("kp,kp,p->k", values, values, entries.weights)
+        values = side.pairs(rows, cols).astype(np.float64, copy=False)
+        whole = np.einsum("kp,kp,p->k", values, values, weights)
+        values -= offsets[:, rows]
+        values -= offsets[:, cols]
+        centred = np.einsum("kp,kp,p->k", values, values, weights)
         squares.append(np.stack((centred, whole)))
         found.append(values)
-    of_x, of_y = found
-    return np.matmul(*transforms(of_x * entries.weights, of_y, n)), *squares
+    return np.matmul(*transforms(found[0] * weights, found[1], n)), *squares
 
 
-def transforms(
-    x: np.ndarray, y: np.ndarray, length: int
-) -> tuple[np.ndarray, np.ndarray]:
+def transforms(x: np.ndarray, y: np.ndarray, length: int) -> tuple[np.ndarray, ...]:
     """Return Fourier transforms of pieces of the lines of x and y, conjugate for x.
 
     Their products are the transforms of the circular cross-correlations.
@@ -246,32 +234,24 @@ def joint_shift_test(variables: list[Variable], options: Options) -> TestResult:
        joint independence", Journal of the Royal Statistical Society B 80, 2018.
     """
     n, n_variables = len(variables[0][0]), len(variables)
-    n_resamples, n_orbits = options.n_resamples, _n_orbits(n, options)
-    common = np.arange(n)
+    common, n_resamples = np.arange(n), options.n_resamples
     if n > n_resamples + 1:
         # Distinct random elements of a group, with the identity, are exchangeable.
         drawn = options.generator.choice(n - 1, size=n_resamples, replace=False)
         common = np.append(0, 1 + np.sort(drawn))
     shifts = common[:, np.newaxis] * np.arange(1, n_variables) % n
-    parts, sizes = [], np.zeros(len(options.kernels))
-    orders = [_first_order(n, options)] * n_variables
-    total = n_orbits * (1 + PRODUCTS)
-    with progress("permutations", total, options.run.verbose) as line:
-        for orbit in range(n_orbits):
-            if orbit > 0:
-                orders = [random_order(n, options) for _ in range(n_variables)]
-            grams: list[Gram] = [
-                gram(kernels, rows[order], run=options.run)
-                for (rows, kernels), order in zip(variables, orders, strict=True)
-            ]
-            means = [side.sums() / n for side in grams]
-            line.advance()
-            line.step = PRODUCTS
-            values, terms = joint_statistics(grams, means, shifts)
-            line.advance()
-            line.step = 1
-            parts.append(values)
-            sizes = np.maximum(sizes, terms)
+    first = _first_order(n, options)
+
+    def sides(orbit: int) -> Any:
+        orders = [random_order(n, options) if orbit else first for _ in variables]
+        grams: list[Gram] = [
+            gram(kernels, rows[order], run=options.run)
+            for (rows, kernels), order in zip(variables, orders, strict=True)
+        ]
+        return grams, [side.sums() / n for side in grams], shifts
+
+    parts, terms = _each_orbit(n, options, sides, joint_statistics, PRODUCTS)
+    sizes = np.max(terms, axis=0)
     values = check_finite(np.concatenate(parts, axis=1))
     return _from_means(values, values.std(axis=1) > JOINT_ROUNDING * sizes, options)
 
@@ -295,18 +275,15 @@ def joint_statistics(
     has the steps of all variables but the first. Also return the magnitude of the terms
     of the statistics.
     """
-    n, run = grams[0].n, grams[0].run
-    n_kernels = max(side.n_kernels for side in grams)
-    work = Work(_joint_diagonals, grams, shifts)
-    parts = run_all(list(some_diagonals(n, first=0)), work, run)
+    n, work = grams[0].n, Work(_joint_diagonals, grams, shifts)
+    parts = run_all(list(some_diagonals(n, first=0)), work, grams[0].run)
     values = reduce(add, parts) / n**2
-    means = [np.broadcast_to(rows, (n_kernels, n)) for rows in row_means]
+    means = np.stack(np.broadcast_arrays(*row_means), axis=1)
     # The largest term is not negative for positive definite kernels.
     sizes = np.abs(values).max(axis=1)
-    centre = np.prod([rows.mean(axis=1) for rows in means], axis=0)
+    centre = np.prod(means.mean(axis=2), axis=1)
     sizes = np.maximum(sizes, np.abs(centre))
-    for k in range(n_kernels):
-        factors = np.stack([rows[k] for rows in means])[:, np.newaxis]
+    for k, factors in enumerate(means[:, :, np.newaxis]):
         values[k] += centre[k] - 2 * shifted_sums(factors, shifts) / n
     return values, sizes
 
@@ -315,17 +292,15 @@ def _joint_diagonals(
     grams: list[Gram], shifts: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
     """Return the sums of products of all variables on some diagonals."""
-    n = grams[0].n
-    entries = Diagonals.of(n, numbers)
-    values = [entries.values(side) for side in grams]
-    n_kernels = max(len(part) for part in values)
-    sums = np.empty((n_kernels, len(shifts)))
-    for k in range(n_kernels):
+    n, sums = grams[0].n, []
+    rows, cols, weights = _entries(n, numbers)
+    values = np.broadcast_arrays(*(side.pairs(rows, cols) for side in grams))
+    for parts in zip(*values, strict=True):
         end_if_stopped()
-        factors = np.stack([part[k if len(part) > 1 else 0] for part in values])
-        factors[0] *= entries.weights
-        sums[k] = shifted_sums(factors.reshape(len(grams), -1, n), shifts)
-    return sums
+        factors = np.stack(parts, dtype=np.float64)
+        factors[0] *= weights
+        sums.append(shifted_sums(factors.reshape(len(grams), -1, n), shifts))
+    return np.array(sums)
 
 
 # Rows of all variables whose features are computed at a time.
@@ -400,25 +375,18 @@ PASS_BYTES = 2**28
 STRIP = 2**13
 
 
-def window_length(n: int, n_resamples: int) -> int:
-    """Return the number of rows of a window, which is the number of cyclic shifts.
+def windows(n: int, n_resamples: int) -> tuple[int, np.ndarray]:
+    """Return the number of rows of a window, and an order of n rows.
 
-    It is larger than `n_resamples` if there are enough rows, and windows of this length
-    hold almost all rows.
+    A window holds rows at equal distances in this order. A shift by one step in all
+    windows is then a shift of the series of all rows by the number of windows. There
+    are more rows in a window, and so cyclic shifts, than `n_resamples` if there are
+    enough rows, and the windows hold almost all rows.
     """
-    return n // max(1, n // (n_resamples + 1))
-
-
-def windows(n: int, length: int) -> np.ndarray:
-    """Return an order of n rows in which a window holds rows at equal distances.
-
-    A shift by one step in all windows is then a shift of the series of all rows by the
-    number of windows.
-    """
-    n_windows = n // length
-    used = n_windows * length
-    order = np.arange(used).reshape(length, n_windows).T.ravel()
-    return np.concatenate((order, np.arange(used, n)))
+    length = n // max(1, n // (n_resamples + 1))
+    used = n // length * length
+    order = np.arange(used).reshape(length, -1).T
+    return length, np.append(order, np.arange(used, n))
 
 
 # A task: a group of frequencies, and consecutive kernels on x.
@@ -454,16 +422,21 @@ class Windows(NamedTuple):
         """Draw the shifts of windows of at most `longest` rows, or blocks."""
         [seed], block = draw_seeds(options.generator, 1), options.block_length or 1
         sizes = [piece.n_rows // block for piece in pair.blocks.pieces()]
-        length, n_shifts = _window_length(sizes, longest)
+        lengths = [sum(sizes) // n_windows for n_windows in range(1, N_GROUPS + 1)]
+        lengths = [max(1, min(own, longest, max(sizes))) for own in lengths]
+        # How many resamples windows allow, of which some may be in one piece only.
+        counts = [sum(size // own for size in sizes) for own in lengths]
+        n_shifts, length = max(
+            (float(own) ** min(N_GROUPS, n_windows), own)
+            for own, n_windows in zip(lengths, counts, strict=True)
+        )
         size = (options.n_resamples + 1, N_GROUPS)
         shifts = options.generator.randint(length, size=size)
         shifts[0] = 0
         warn_if_powerless(n_shifts, "shifts", "rows" if block == 1 else "blocks")
         return cls(pair, length, seed, shifts, block)
 
-    def strips(
-        self, piece: Piece, n_rows: int
-    ) -> Iterator[tuple[np.ndarray, int, Any]]:
+    def strips(self, piece: Piece, n_rows: int) -> Iterator[tuple[Any, int, Any]]:
         """Yield rows of whole windows, about `n_rows`, and the groups of the windows.
 
         Then how many of these rows are in windows. The groups of windows take turns.
@@ -485,11 +458,6 @@ class Windows(NamedTuple):
             own = np.append(blocks.swapaxes(1, 2), own[used:])
             turns = np.arange(used // self.length) // self.block
             yield own, used, (first + start // size + turns) % n_groups
-
-    def task(self, tiles: list[Tile]) -> PieceTask:
-        """Return the sums over the windows of pieces, merged so that few are kept."""
-        task = self.pair.blocks, _window_sums, self, tiles
-        return PieceTask(*task, merge=_merge_windows, is_large=True)
 
 
 def feature_window_test(
@@ -531,10 +499,9 @@ def feature_window_test(
     shape = (pair.x.n_kernels, pair.y.n_kernels)
     values, useful = np.zeros((*shape, len(cut.shifts))), np.zeros(shape, dtype=bool)
     with np.errstate(all="ignore"):
-        for (_, kernels), found in _tiles(cut):
-            own = slice(kernels[0], kernels[-1] + 1)
-            values[own] += found[0]
-            useful[own] |= found[1]
+        for (_, kernels), (found, varies) in _tiles(cut):
+            values[kernels] += found
+            useful[kernels] |= varies
         values = values.reshape(-1, len(cut.shifts)) / pair.n_groups
         if cut.block > 1:
             return _from_means(values, useful.ravel(), options)
@@ -542,37 +509,17 @@ def feature_window_test(
     return combine(values, (scale,), options)
 
 
-def _window_length(sizes: list[int], longest: int) -> tuple[int, float]:
-    """Return the number of rows of a window, and how many resamples it allows.
-
-    Few rows have shorter windows than `longest`, so that there are more resamples.
-    """
-
-    def n_shifts(length: int) -> float:
-        n_windows = sum(size // length for size in sizes)
-        return float(length) ** min(N_GROUPS, n_windows)
-
-    longest = max(1, min(longest, max(sizes)))
-    lengths = [min(longest, max(1, sum(sizes) // w)) for w in range(1, N_GROUPS + 1)]
-    length = max(lengths, key=n_shifts)
-    return length, n_shifts(length)
-
-
 def _tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
     """Yield all tiles with their share of the statistics."""
-    pair = cut.pair
-    if isinstance(pair.blocks, ArrayBlocks):
-        tiles = [tile for tiles in _passes(cut, 1) for tile in tiles]
-        work = Work(_statistics_in_memory, cut)
-        found = run_all(tiles, work, pair.run, what="permutations")
-        yield from zip(tiles, found, strict=True)
-        return
-    # Many tiles in each pass over the rows.
-    passes = list(_passes(cut, PASS_BYTES))
-    for tiles in steps(passes, "permutations", len(passes), pair.run.verbose):
-        sums = cut.task(tiles).sum()
-        for tile, own in zip(tiles, sums, strict=True):
-            yield tile, _statistics(cut, tile, *own)
+    run, how, size = cut.pair.run, dict[str, Any](), 1
+    if not isinstance(cut.pair.blocks, ArrayBlocks):
+        # Many tiles in each pass over the rows, one pass after the other.
+        run, how, size = run._replace(n_jobs=1), {"require": "sharedmem"}, PASS_BYTES
+    passes = list(_passes(cut, size))
+    work = Work(_statistics_of_pass, cut)
+    found = run_all(passes, work, run, what="permutations", **how)
+    for tiles, shares in zip(passes, found, strict=True):
+        yield from zip(tiles, shares, strict=True)
 
 
 def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
@@ -595,13 +542,18 @@ def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
     yield tiles
 
 
-def _statistics_in_memory(cut: Windows, tile: Tile) -> tuple[np.ndarray, np.ndarray]:
-    """Return the share of a tile in the statistics, for rows in memory."""
-    work = cut.task([tile])
+def _statistics_of_pass(cut: Windows, tiles: list[Tile]) -> list[Any]:
+    """Return the share of each tile in the statistics."""
+    blocks, merge = cut.pair.blocks, _merge_windows
+    work = PieceTask(blocks, _window_sums, cut, tiles, merge=merge, is_large=True)
     with np.errstate(all="ignore"):
-        parts = (work((piece, None))[1] for piece in cut.pair.blocks.pieces())
-        [sums] = reduce(work.merge, parts)
-        return _statistics(cut, tile, *sums)
+        if isinstance(blocks, ArrayBlocks):
+            # Threads run tiles, and not the pieces of one tile.
+            parts = (work((piece, None))[1] for piece in blocks.pieces())
+            sums = reduce(work.merge, parts)
+        else:
+            sums = work.sum()
+        return [_statistics(cut, *both) for both in zip(tiles, sums, strict=True)]
 
 
 def _merge_windows(first: Any, second: Any) -> Any:
@@ -621,7 +573,7 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
     """
     piece, (x, y), index, _ = given
     pair = cut.pair
-    totals = [_zeros(cut, tile) for tile in tiles]
+    totals = [_zeros(cut, *tile) for tile in tiles]
     for own, used, turns in cut.strips(piece, STRIP):
         rows, others, places = x[own], y[own], index[own]
         features: dict[int, np.ndarray] = {}
@@ -641,23 +593,16 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
     return totals
 
 
-def _zeros(cut: Windows, tile: Tile) -> tuple[np.ndarray, ...]:
+def _zeros(cut: Windows, g: int, kernels: range) -> tuple[np.ndarray, ...]:
     """Return sums over no windows."""
-    lines = cut.pair.x.lines(*tile)
-    n_x, n_y = int(lines.stop - lines.start), len(cut.pair.y.is_norm[tile[0]])
+    lines, n_y = cut.pair.x.lines(g, kernels), len(cut.pair.y.is_norm[g])
+    n_x = int(lines.stop - lines.start)
     shape = (cut.shifts.shape[1], cut.length // 2 + 1, n_x, n_y)
-    spectra = np.zeros(shape, dtype=np.complex128)
-    return spectra, np.zeros((n_x, n_y)), np.zeros((2, n_x)), np.zeros((2, n_y))
+    shapes = (n_x, n_y), (2, n_x), (2, n_y)
+    return np.zeros(shape, dtype=np.complex128), *map(np.zeros, shapes)
 
 
-def _statistics(
-    cut: Windows,
-    tile: Tile,
-    spectra: np.ndarray,
-    stay: np.ndarray,
-    x_sums: np.ndarray,
-    y_sums: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
     """Return the share of a tile in the statistics of all pairs of kernels.
 
     A place is a group of windows and a shift. The covariances of a resample are the sum
@@ -665,6 +610,7 @@ def _statistics(
     products of the matrices of all places are enough. Also return whether the features
     of both kernels are not constant.
     """
+    spectra, stay, x_sums, y_sums = sums
     x, y, n, (g, kernels) = cut.pair.x, cut.pair.y, cut.pair.n, tile
     lines, starts = x.lines(g, kernels), y.starts[g]
     all_sums = np.zeros((2, len(x.is_norm[g])))
@@ -701,9 +647,8 @@ def _statistics(
                 V = C[:, :, inside].reshape(len(C), -1)
                 M = unbiased_products(V @ V.T, np.diag(linear[m]), 0, n)
                 out[m] = M.take(pairs) @ weights
-    chosen = slice(kernels[0], kernels[-1] + 1)
-    spreads = np.outer(of_x.spreads[chosen], of_y.spreads)
+    spreads = np.outer(of_x.spreads[kernels], of_y.spreads)
     values += unbiased_products(0, 0, spreads, n)[:, :, np.newaxis]
     # Centring a constant leaves only rounding errors.
     useful = [own.spreads > ROUNDING**2 * own.sizes for own in (of_x, of_y)]
-    return values, np.logical_and.outer(useful[0][chosen], useful[1])
+    return values, np.logical_and.outer(useful[0][kernels], useful[1])

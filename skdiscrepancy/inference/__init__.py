@@ -10,10 +10,6 @@ from skdiscrepancy.inference._comparisons import (
     ksd_compare as ksd_compare,
     mmd_compare as mmd_compare,
 )
-from skdiscrepancy.inference._conditional import (
-    ConditionalTestResult as ConditionalTestResult,
-    conditional_hsic_test as conditional_hsic_test,
-)
 from skdiscrepancy.inference._dependence_matrix import (
     HSICMatrixResult as HSICMatrixResult,
     hsic_matrix as hsic_matrix,
@@ -26,6 +22,8 @@ from skdiscrepancy.inference._multiple_tests import (
     mmd_column_tests as mmd_column_tests,
 )
 from skdiscrepancy.inference._tests import (
+    ConditionalTestResult as ConditionalTestResult,
+    conditional_hsic_test as conditional_hsic_test,
     hsic_test as hsic_test,
     hsic_test_from_gram as hsic_test_from_gram,
     joint_independence_test as joint_independence_test,

@@ -179,8 +179,13 @@ def mmd_compare(
     """
     names = _names(candidates, names, "a sample of at least two rows")
     check_block_length(block_length)
-    estimator = MMDEstimator(**STATISTIC, **params)
-    weights = _weights_of(candidate_weights, len(candidates))
+    estimator, n = MMDEstimator(**STATISTIC, **params), len(candidates)
+    weights = [None] * n if candidate_weights is None else list(candidate_weights)
+    if len(weights) != n:
+        raise ValueError(
+            f"candidate_weights has {len(weights)} entries, must have {n}, an array or "
+            "None for each candidate."
+        )
     found = sample_projections(
         estimator, X, list(candidates), [sample_weight, *weights], block_length
     )
@@ -434,16 +439,3 @@ def _names(
             "of its own, such as *candidates for a list."
         )
     return check_names(names, len(candidates), f"{word} ")
-
-
-def _weights_of(candidate_weights: Any, n: int) -> list[Any]:
-    """Return the weights of n candidates, which may be None."""
-    if candidate_weights is None:
-        return [None] * n
-    found = list(candidate_weights)
-    if len(found) != n:
-        raise ValueError(
-            f"candidate_weights has {len(found)} entries, must have {n}, an array or "
-            "None for each candidate."
-        )
-    return found

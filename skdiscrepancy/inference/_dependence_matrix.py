@@ -23,15 +23,17 @@ from sklearn import get_config
 
 from skdiscrepancy._data.arrays import SparseRows, check_rows, kind_of_blocks
 from skdiscrepancy._data.blocks import LazyRows, lazy_pair, lazy_rows
-from skdiscrepancy._data.checks import RandomStateLike, check_run_options, shown
+from skdiscrepancy._data.checks import RUN, shown, takes_parameters_of
 from skdiscrepancy._data.frames import as_numbers, as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.base import check_correction
 from skdiscrepancy._estimators.cka import (
+    CKAEstimator,
     CKASettings,
     Variable,
     check_cka_params,
     cka,
+    cka_of_terms,
     hsic_terms,
     norms_of,
     warn_of_constants,
@@ -46,24 +48,20 @@ from skdiscrepancy._gram.factors import (
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.limits import (
     MIN_ROWS,
-    axis_products,
     gamma_pvalue,
     invariants,
-    invariants_of_sums,
+    lazy_invariants,
     shift_pvalue,
-    sum_of_squares,
-    sums_of_rows,
 )
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.dependence import hsic_of_factors
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.designs import Design
 from skdiscrepancy.inference._multiple_tests import (
     ColumnSample,
     adjust_pvalues,
     read_samples,
 )
-from skdiscrepancy.inference._tests import check_joint_kernels
+from skdiscrepancy.inference._tests import refuse_parts
 from skdiscrepancy.kernels._base import IndicatorKernel, Kernel
 from skdiscrepancy.kernels._names import kernel_name
 
@@ -132,7 +130,7 @@ def dependence_matrix(
     n, unbiased, features = len(variables[0][0]), settings.unbiased, settings.features
     if isinstance(variables[0][0], LazyRows):
         return _lazy_matrix(LazyFactors(variables, features, run=run), unbiased)
-    values, pvalues = np.zeros((2, len(variables), len(variables)))
+    both = values, pvalues = np.zeros((2, len(variables), len(variables)))
     norms, rough = np.zeros(len(variables)), set()
     # Threads share the factors.
     options: dict[str, Any] = {"run": run, "require": "sharedmem"}
@@ -159,7 +157,7 @@ def dependence_matrix(
             own = hsic_of_factors(norm**2, diagonal, diagonal, unbiased)
             norms[v] = np.sqrt(own) if own > ROUNDING * norm**2 / n**2 else 0.0
             found = None if block_length else invariants(factor.rows)
-            return _Side(factor, diagonal, found)
+        return _Side(factor, diagonal, found)
 
     rank = int(features[0]) if features else USUAL_RANK
     size = int(get_config()["working_memory"] * 2**16 // (rank * n))
@@ -171,16 +169,14 @@ def dependence_matrix(
                 of_others = list(run_all(others, side_of, **options))
             line.advance()
             # Of pairs within a batch, each is computed once.
-            half = others == batch and second == first
+            begins = np.arange(len(batch)) * (others == batch and second == first)
             stack = StackedFactors([side.factor for side in of_others])
             row = partial(_row, of_others, stack, unbiased, block_length)
-            rows = run_all(
-                [(side, i * half) for i, side in enumerate(of_batch)], row, **options
-            )
-            for i, (a, found) in enumerate(zip(batch, rows, strict=True)):
-                places = others[i * half :]
-                for matrix, part in zip((values, pvalues), found, strict=True):
-                    matrix[a, places] = matrix[places, a] = part
+            tasks = list(zip(of_batch, begins.tolist(), strict=True))
+            rows = run_all(tasks, row, **options)
+            for a, begin, found in zip(batch, begins, rows, strict=True):
+                places = others[begin:]
+                both[:, a, places] = both[:, places, a] = found
             line.advance()
         line.step = len(pairs_of_batches)
         # Kernels without a complete factor have exact sums instead.
@@ -191,7 +187,7 @@ def dependence_matrix(
             if rough & {i, j} and (i < j or second != first)
         ]
         if pairs:
-            grams = [Variable(*both).gram for both in variables]
+            grams = [Variable(*variable).gram for variable in variables]
             terms = hsic_terms(grams, pairs, unbiased, run=run)
             at, own = tuple(np.array(pairs).T), slice(len(rough))
             values[at] = values.T[at] = terms[0]
@@ -210,54 +206,25 @@ def _row(
     """Return HSIC and p-values of one variable with the others from a position on."""
     side, begin = task
     products = stack.inner_products(side.factor, begin)
-    diagonals = np.array([other.diagonal for other in others[begin:]])
+    factors, diagonals, found = zip(*others[begin:], strict=True)
     if block_length is None:
-        tails = [
-            gamma_pvalue(product, side.invariants, other.invariants)
-            for product, other in zip(products, others[begin:], strict=True)
-        ]
+        pairs = zip(products, found, strict=True)
+        tails = [gamma_pvalue(value, side.invariants, own) for value, own in pairs]
     else:
-        factors = [side.factor.rows, *(other.factor.rows for other in others[begin:])]
-        tails = [shift_pvalue(factors[0], F, block_length) for F in factors[1:]]
-    return hsic_of_factors(products, diagonals, side.diagonal, unbiased), tails
+        G = side.factor.rows
+        tails = [shift_pvalue(G, factor.rows, block_length) for factor in factors]
+    values = hsic_of_factors(products, np.array(diagonals), side.diagonal, unbiased)
+    return values, tails
 
 
-def _lazy_matrix(
-    table: LazyFactors, unbiased: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _lazy_matrix(table: LazyFactors, unbiased: bool) -> tuple[np.ndarray, ...]:
     """Compute HSIC, p-values and norms of variables that are read by blocks."""
     values, products = table.hsic(unbiased=unbiased)
     least = np.where(table.norms > 0, ROUNDING * (table.norms / table.n) ** 2, np.inf)
-    sums = table.sum(_strip_invariants, table.n, table.own)
-    found = [
-        invariants_of_sums(M, table.n, own[:6], sum_of_squares(own[6:])) if a else None
-        for a, M, own in zip(table.norms, table.own, sums, strict=True)
-    ]
-    both = zip(products.flat, product(found, found), strict=True)
+    both = zip(products.flat, product(lazy_invariants(table), repeat=2), strict=True)
     tails = [gamma_pvalue(value, *pair) for value, pair in both]
     pvalues = np.reshape(tails, products.shape)
     return check_finite(values), pvalues, norms_of(np.diagonal(values), least)
-
-
-def _weighted_matrix(
-    variables: list[KernelColumn], pairs: list[Any], how: CKASettings, w: Any, run: Run
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute HSIC of pairs of variables with weights, and the norms of variables."""
-    p = len(variables)
-    pairs = [*((v, v) for v in range(p)), *pairs]
-    terms = how.terms(variables, pairs, w, run)
-    values, at = np.zeros((p, p)), tuple(np.array(pairs).T)
-    values[at] = values.T[at] = terms[0]
-    return values, norms_of(terms[0][:p], terms[1][:p])
-
-
-def _strip_invariants(read: Any, roots: Any, index: Any, n: int, own: Any) -> list[Any]:
-    """Return what the invariants of each variable need of some rows."""
-    lines = map(read, range(len(own)))
-    return [
-        [*sums_of_rows(M, n, G), *axis_products(M, G)]
-        for M, G in zip(own, lines, strict=True)
-    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -394,22 +361,21 @@ class HSICMatrixResult(MatrixResult):
         )
 
 
+@takes_parameters_of(
+    CKAEstimator,
+    names="correction kernel bandwidth design block_length sample_weight encoder "
+    f"n_components {RUN}",
+    kernel="gaussian",
+)
 @in_one_blas_thread
 def hsic_matrix(
     X: ArrayLike,
     y: ArrayLike | None = None,
     *,
     correction: str | None = "bh",
-    kernel: Any = "gaussian",
-    bandwidth: Any = "median",
-    design: str | Design = "u",
     block_length: int | str | None = None,
     sample_weight: Any = None,
-    encoder: Any = "auto",
-    n_components: int | None = None,
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
+    **params: Any,
 ) -> HSICMatrixResult:
     """Measure and test the dependence of every pair of columns.
 
@@ -518,21 +484,20 @@ def hsic_matrix(
     [[True, False, True], [False, True, False], [True, False, True]]
     """
     options = check_options(("gamma",), ("shift",), block_length=block_length)
-    given = {"kernel": kernel, "target_kernel": None, "bandwidth": bandwidth}
-    given |= {"design": design, "n_components": n_components}
-    settings = check_cka_params(given | {"random_state": random_state})
+    given = CKAEstimator(**params)
+    values = given.get_params(deep=False) | {"target_kernel": None}
+    symmetric, encoder = y is None, values.pop("encoder")
+    settings = check_cka_params(values)
     [checked] = settings.kernels[0]
-    check_joint_kernels([checked])
+    refuse_parts([checked])
     if not isinstance(checked, Kernel):
         raise ValueError(
-            f"kernel == {shown(kernel)}, must be one kernel of skdiscrepancy.kernels, "
-            "or a function that returns the Gram matrix of two blocks of rows, not "
-            f"{kernel_name(checked)} of another package."
+            f"kernel == {shown(given.kernel)}, must be one kernel of "
+            "skdiscrepancy.kernels, or a function that returns the Gram matrix of two "
+            f"blocks of rows, not {kernel_name(checked)} of another package."
         )
     check_correction(correction)
-    check_run_options(n_jobs, random_state, verbose)
-    symmetric = y is None
-    if n_components is not None:
+    if given.n_components is not None:
         X, y = _lazy(X, y)
     x_names, left = _read_columns(X, "X", encoder)
     y_names, right = (x_names, []) if symmetric else _read_columns(y, "y", encoder)
@@ -559,16 +524,21 @@ def hsic_matrix(
         rows, weights = settings.with_weight(column.parts[0], sample_weight)
         column.stored[0] = rows
     columns = [_with_kernel(column, settings) for column in every]
-    first, run = range(n_left), Run(n_jobs, verbose)
+    first, run = range(n_left), Run(given.n_jobs, given.verbose)
     second = first if symmetric else range(n_left, len(every))
-    pvalues: Any = np.zeros((len(every), len(every)))
+    titles = [f"column {shown(name)} of X" for name in x_names]
+    if not symmetric:
+        titles += [f"column {shown(name)} of y" for name in y_names]
+    pvalues = adjusted = None
     if weights is not None:
-        pairs = [(i, j) for i, j in product(first, second) if i < j]
-        values, norms = _weighted_matrix(columns, pairs, settings, weights, run)
+        pairs = [(v, v) for v in range(len(every))]
+        pairs += [(i, j) for i, j in product(first, second) if i < j]
+        terms = settings.terms(columns, pairs, weights, run)
+        matrix = cka_of_terms(terms, pairs, titles)
     else:
         options = options.with_block_length(
             n,
-            *(c.order(*c.parts) if _in_memory(c) else None for c in every),
+            *(column.order(*column.parts) for column in every),
             both=True,
             names=[*x_names, *y_names],
             n_left=None if symmetric else n_left,
@@ -577,21 +547,16 @@ def hsic_matrix(
         length = options.block_length
         found = dependence_matrix(columns, first, second, settings, run, length)
         values, pvalues, norms = found
-    titles = [f"column {shown(name)} of X" for name in x_names]
-    if not symmetric:
-        titles += [f"column {shown(name)} of y" for name in y_names]
-    warn_of_constants(titles, norms)
-    pvalues = pvalues[first][:, second]
-    # Each pair is one test.
-    adjusted, pairs = pvalues.copy(), _pairs_of(pvalues, symmetric)
-    adjusted[pairs] = adjust_pvalues(pvalues[pairs], correction)
-    if symmetric:
-        adjusted.T[pairs] = adjusted[pairs]
-    if weights is not None:
-        pvalues = adjusted = None
+        warn_of_constants(titles, norms)
+        matrix, pvalues = cka(values, norms, norms), pvalues[first][:, second]
+        # Each pair is one test.
+        adjusted, at = pvalues.copy(), _pairs_of(pvalues, symmetric)
+        adjusted[at] = adjust_pvalues(pvalues[at], correction)
+        if symmetric:
+            adjusted.T[at] = adjusted[at]
     kernels = [kernel for _, kernel in columns]
     return HSICMatrixResult(
-        matrix=cka(values, norms, norms)[first][:, second],
+        matrix=matrix[first][:, second],
         pvalues=pvalues,
         adjusted_pvalues=adjusted,
         x_names=x_names,
@@ -603,9 +568,7 @@ def hsic_matrix(
     )
 
 
-def _read_columns(
-    X: Any, name: str, encoder: Any
-) -> tuple[list[Any], list[ColumnSample]]:
+def _read_columns(X: Any, name: str, encoder: Any) -> tuple[list[Any], list[Any]]:
     """Return the names of columns, and the columns, which may be one-dimensional."""
     if issparse(X):
         rows: Any = check_rows(X, name, accept_sparse="csr")
@@ -637,21 +600,15 @@ def _lazy(X: Any, y: Any) -> tuple[Any, Any]:
     return rows, None
 
 
-def _in_memory(column: ColumnSample) -> bool:
-    """Tell whether a column is an array."""
-    return not isinstance(column.parts[0], (LazyRows, SparseColumns))
-
-
 def _with_kernel(column: ColumnSample, settings: CKASettings) -> KernelColumn:
     """Return a column with its kernel. Labels have the indicator kernel."""
     [rows] = column.parts
     if column.of_labels:
         return rows, IndicatorKernel()
-    if not _in_memory(column):
-        sample = rows if isinstance(rows, LazyRows) else np.asarray(rows)
-        return rows, settings.choose(0, sample)
-    rows = as_numbers(rows, "X or y").astype(np.float64, copy=False)
-    return rows, settings.choose(0, rows)
+    if isinstance(rows, np.ndarray):
+        rows = as_numbers(rows, "X or y").astype(np.float64, copy=False)
+    sample = np.asarray(rows) if isinstance(rows, SparseColumns) else rows
+    return rows, settings.choose(0, sample)
 
 
 def _pairs_of(matrix: np.ndarray, symmetric: bool) -> Any:

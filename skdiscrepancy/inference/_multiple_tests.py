@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, partial
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 from numbers import Real
 from typing import Any
@@ -70,13 +70,13 @@ from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import holm, step_down
-from skdiscrepancy.inference._tests import checked_test, hsic_test, mmd_test
-from skdiscrepancy.kernels._base import (
-    ColumnKernel,
-    IndicatorKernel,
-    Kernel,
-    LinearKernel,
+from skdiscrepancy.inference._tests import (
+    checked_test,
+    hsic_test,
+    mmd_test,
+    refuse_parts,
 )
+from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, LinearKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
 from skdiscrepancy.tables import TableEncoder, layout_of
 
@@ -112,9 +112,9 @@ class ColumnSample:
     def order(self, part: Any) -> Any:
         """Return columns of numbers that describe the order of the rows of a table.
 
-        None for rows that are read by blocks.
+        None for rows that are not an array.
         """
-        if isinstance(part, LazyRows):
+        if not isinstance(part, np.ndarray):
             return None
         kernel = IndicatorKernel() if self.of_labels else None
         rows = part if self.of_labels else as_numbers(part, "y").astype(np.float64)
@@ -457,10 +457,7 @@ def warn_if_powerless(
 
 
 def _test_columns(
-    estimator: Any,
-    settings: Settings,
-    data: tuple[list[Any], list[ColumnSample]],
-    *target: Any,
+    estimator: Any, settings: Settings, data: Any, *target: Any
 ) -> ColumnTestsResult:
     """Run a test for each column, in threads, and correct the p-values."""
     names, columns = data
@@ -481,11 +478,10 @@ def _test_columns(
         drawn = [max(of_all.options.n_resamples, *drawn)]
     adjusted = adjust_pvalues(1 / (1 + np.array(drawn)), settings.correction)
     warn_if_powerless(adjusted, settings.correction, "column", max(drawn))
-    missing = np.array([column.missing for column in columns]).T
-    of_both: dict[str, Any] = {}
+    missing_X, *missing_Y = np.array([column.missing for column in columns]).T
+    changed = None
     if not target:
         changed = np.array([column.changed_fraction() for column in columns])
-        of_both = {"missing_Y": missing[1], "changed_fractions": changed}
     return ColumnTestsResult(
         feature_names=names,
         statistics=np.array([result.statistic for result in results]),
@@ -493,8 +489,9 @@ def _test_columns(
         adjusted_pvalues=adjust_pvalues(pvalues, settings.correction),
         correction=settings.correction,
         results=results,
-        missing_X=missing[0],
-        **of_both,
+        missing_X=missing_X,
+        missing_Y=missing_Y[0] if missing_Y else None,
+        changed_fractions=changed,
     )
 
 
@@ -504,11 +501,7 @@ STAGES, ENOUGH = (999, 9_999), 50
 
 
 def _test_column(
-    estimator: Any,
-    settings: Settings,
-    target: tuple[Any, ...],
-    in_stages: bool,
-    task: tuple[Any, ColumnSample, int],
+    estimator: Any, settings: Settings, target: Any, in_stages: bool, task: Any
 ) -> TestResult:
     """Test one column, with a label kernel if it does not hold numbers.
 
@@ -597,13 +590,8 @@ def checked_tests(
     check_correction(correction)
     params["n_resamples"] = resamples(1) if n_resamples is None else n_resamples
     estimator, settings = checked_test(make, params)
-    for item in settings.kernels:
-        parts = item.members() if isinstance(item, Kernel) else []
-        if any(isinstance(part, ColumnKernel) for part in parts):
-            raise ValueError(
-                f"kernel == {shown(item)}, must not choose columns, because every "
-                "column has a test of its own."
-            )
+    why = "choose columns, because every column has a test of its own"
+    refuse_parts(settings.kernels, ColumnKernel, why)
     estimator.encoder = encoder
     options = settings.options
     if n_resamples is None:
@@ -698,26 +686,23 @@ def two_sample_columns(
     X: Any, Y: Any, estimator: MMDEstimator, settings: Settings
 ) -> ColumnTestsResult:
     """Test every column of two samples, with checked parameters."""
-    data: Any
+    both = (X, Y), ("X", "Y")
     if any(isinstance(Z, LazyRows) or kind_of_blocks(Z) for Z in (X, Y)):
         reader = Reader(settings.kernels, 2, estimator.encoder, estimator)
-        *data, _ = read_lazy_samples((X, Y), ("X", "Y"), reader)
+        names, columns, _ = read_lazy_samples(*both, reader)
     else:
-        data = read_samples((X, Y), ("X", "Y"), estimator.encoder)
-    tests = _test_columns(estimator, settings, data)
-    if settings.options.block_length is not None:
-        return tests
-    # Warn once if rows of any columns depend on each other.
-    samples: list[Any] = []
-    owners: list[Any] = []
-    for name, column in zip(*data, strict=True):
-        parts: list[Any] = [column.order(part) for part in column.parts]
+        names, columns = read_samples(*both, estimator.encoder)
+    tests = _test_columns(estimator, settings, (names, columns))
+    if settings.options.block_length is None:
+        # Warn once if rows of any columns depend on each other.
+        orders = [[column.order(part) for part in column.parts] for column in columns]
         if settings.paired:
             # Labels have no differences.
-            parts = [] if column.of_labels else [differences(*parts)]
-        samples += parts
-        owners += [name] * len(parts)
-    warn_if_dependent(*samples, names=owners)
+            labels = [column.of_labels for column in columns]
+            pairs = zip(orders, labels, strict=True)
+            orders = [[None if of else differences(*own)] for own, of in pairs]
+        owners = [name for name in names for _ in orders[0]]
+        warn_if_dependent(*chain(*orders), names=owners)
     return tests
 
 
@@ -859,10 +844,15 @@ def read_k_samples(
                 f"samples[0] in the same order, {shown(first)}."
             )
     rows, names = reader.together(tables, titles), list(range(len(tables)))
-    _check_sizes(rows, titles)
     if labels is not None:
         rows, names = _parts(rows[0], labels)
-        _check_sizes(rows, [f"The group {shown(name)} of `groups`" for name in names])
+        titles = [f"The group {shown(name)} of `groups`" for name in names]
+    for part, title in zip(rows, titles, strict=True):
+        if len(part) < MIN_ROWS:
+            raise ValueError(
+                f"{title} has {len(part)} rows, must have at least {MIN_ROWS} for a "
+                "test."
+            )
     return rows, names, layout_of(reader.encoder_, tables[0])
 
 
@@ -921,16 +911,6 @@ def _parts(rows: Any, labels: np.ndarray) -> tuple[list[Any], list[Any]]:
         order = np.argsort(first).tolist()
     parts = [rows[np.flatnonzero(codes == found[i])] for i in order]
     return parts, [names[i] for i in order]
-
-
-def _check_sizes(samples: list[Any], titles: list[str]) -> None:
-    """Refuse samples that have too few rows."""
-    for rows, title in zip(samples, titles, strict=True):
-        if len(rows) < MIN_ROWS:
-            raise ValueError(
-                f"{title} has {len(rows)} rows, must have at least {MIN_ROWS} for a "
-                "test."
-            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -1183,20 +1163,21 @@ def k_sample_test(
         options = options.with_block_length(min(sizes), *columns)
     options = options.ready(collection, estimator.random_state, estimator._run)
     # A test takes time with the square of the number of rows, or of linear features.
-    power = 2 if estimator.n_components is None else 1
-    work = [float(sizes[a] + sizes[b]) ** power for a, b in pairs]
-    of_all, how = float(sum(sizes)) ** power, [estimator.n_components]
-    with progress("tests of samples", of_all + sum(work), estimator.verbose) as line:
-        line.step = of_all
-        overall = samples_test(rows, settings, options, *how)
-        line.advance()
-        results = [overall] if len(pairs) == 1 else []
-        seeds = [] if results else draw_seeds(options.generator, len(pairs))
-        for (a, b), seed, step in zip(pairs, seeds, work, strict=False):
-            line.step = step
-            own = options.ready(collection, seed, options.run)
-            results.append(samples_test([rows[a], rows[b]], settings, own, *how))
+    n_components = estimator.n_components
+    power = 2 if n_components is None else 1
+    tests = [tuple(range(len(rows))), *(pairs if len(pairs) > 1 else [])]
+    work = [float(sum(sizes[a] for a in own)) ** power for own in tests]
+    found: list[TestResult] = []
+    with progress("tests of samples", sum(work), estimator.verbose) as line:
+        for i, (own, line.step) in enumerate(zip(tests, work, strict=True)):
+            if i == 1:
+                seeds = draw_seeds(options.generator, len(pairs))
+            if i > 0:
+                options = options.ready(collection, seeds[i - 1], options.run)
+            some = [rows[a] for a in own]
+            found.append(samples_test(some, settings, options, n_components))
             line.advance()
+    overall, results = found[0], found[1:] or found
     pvalues = np.array([result.pvalue for result in results])
     adjust = partial(adjust_pvalues, correction=correction)
     if correction == "shaffer":
