@@ -24,7 +24,7 @@ from skdiscrepancy._data.arrays import (
     kind_of_blocks,
     refuse_masked,
 )
-from skdiscrepancy._data.blocks import LazyRows, open_rows
+from skdiscrepancy._data.blocks import LazyRows, open_rows, table_of
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_number,
@@ -473,7 +473,8 @@ def fit_encoder(
     Parameters
     ----------
     encoder : "auto", None or transformer
-        "auto" is a TableEncoder if one of the tables needs it. A transformer is cloned.
+        "auto" is a TableEncoder if one of the tables is a DataFrame. A transformer is
+        cloned.
     tables : list of tables
         Samples with the same columns, not validated.
     names : sequence of str, default=("X", "Y")
@@ -482,7 +483,7 @@ def fit_encoder(
     Returns
     -------
     encoder : transformer or None
-        The fitted transformer. None if the tables need no encoding.
+        The fitted transformer. None if the tables are arrays, or are not encoded.
     """
     lazy = [table for table in tables if isinstance(table, LazyRows)]
     if lazy:
@@ -491,9 +492,8 @@ def fit_encoder(
         # Rows of X and y that are read together have been encoded.
         return lazy[0].encoder
     auto = isinstance(encoder, str)
-    others = (table for table in tables if not isinstance(table, LazyRows))
-    needed = any(t.needs_encoding for t in lazy) or any(map(needs_encoding, others))
-    if encoder is None or (auto and not needed):
+    # A DataFrame is a table, also if it has numbers alone. An array is a set of points.
+    if encoder is None or (auto and not any(is_table(table_of(t)) for t in tables)):
         return None
     fitted = TableEncoder() if auto else clone(encoder)
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
@@ -508,7 +508,9 @@ def encode(encoder: Any, X: Any) -> Any:
         return X
     if isinstance(X, LazyRows):
         refuse_encoder_of_blocks(encoder)
-        kind = "b" if isinstance(encoder, LabelCodes) else "f"
+        # Integers can still be labels.
+        kind = X.kinds if set(X.kinds) <= set("iu") else "f"
+        kind = "b" if isinstance(encoder, LabelCodes) else kind
         return X if X.encoder is encoder else X.encode(encoder, kind)
     if isinstance(encoder, TableEncoder):
         return encoder.transform(X)
@@ -624,7 +626,7 @@ def fit_target_encoder(encoder: Any, y: Any, *, labels: bool) -> TableEncoder | 
     if labels or _are_labels(table, columns):
         return None
     mixed = any(column.missing.any() or column.kind in CODED for column in columns)
-    return TableEncoder().fit(table) if mixed else None
+    return TableEncoder().fit(table) if mixed or len(columns) > 1 else None
 
 
 def _fit_to_blocks(encoder: Any, y: LazyRows, labels: bool) -> TableEncoder | None:

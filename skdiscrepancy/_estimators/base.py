@@ -250,7 +250,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""
         fitted = getattr(self, "encoder_", None)
-        return Reader(kernels, least, self.encoder, self, encoder_=fitted)
+        encoder = getattr(self, "encoder", None)
+        return Reader(kernels, least, encoder, self, encoder_=fitted)
 
     def _result(
         self,

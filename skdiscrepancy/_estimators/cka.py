@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_weights, tag_target
+from skdiscrepancy._data.arrays import check_weights, tag_target, warn_of_other_index
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     KeywordHints,
@@ -48,7 +48,12 @@ from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._statistics.dependence import centring_offsets, hsic_statistics
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import KernelLike, RowKernel, refuse_balanced
+from skdiscrepancy.kernels._base import (
+    KernelLike,
+    RowKernel,
+    refuse_balanced,
+    sample_dtype,
+)
 from skdiscrepancy.kernels._names import (
     N_BANDWIDTHS,
     as_target,
@@ -56,6 +61,7 @@ from skdiscrepancy.kernels._names import (
     check_kernel,
     kernel_name,
 )
+from skdiscrepancy.tables import encode_target, fit_target_encoder
 
 # Norms of centred matrices below this fraction of the trace are rounding errors.
 CONSTANT = 1e-12
@@ -743,7 +749,9 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     target_kernel_ : kernel object
         Kernel on y.
     encoder_ : transformer or None
-        The fitted encoder. None if X needs no encoding.
+        The fitted encoder of X. None if X is an array.
+    target_encoder_ : TableEncoder or None
+        The fitted encoder of y. None if y is an array, labels, or one column.
     feature_seed_ : int
         Seed of the random features.
     n_features_in_ : int
@@ -891,10 +899,14 @@ class CKAEstimator(KeywordHints, BaseEstimator):
             self.kernel, self.target_kernel, self.bandwidth, *options
         )
         tables = X, y
+        warn_of_other_index(X, y)
         of_x, of_y = settings.kernels
+        labels = sample_dtype(of_y) is None
         reader = Reader(of_x, settings.least_rows, self.encoder, self)
         if first:
             self.encoder_, self.feature_seed_ = reader.fit([X]), settings.seed
+            self.target_encoder_ = fit_target_encoder(self.encoder, y, labels=labels)
+        y = encode_target(self.encoder, self.target_encoder_, y, labels=labels)
         reader.encoder_ = self.encoder_
         settings = settings._replace(seed=self.feature_seed_)
         X, y = reader.rows_with_target(X, y, reset=first)

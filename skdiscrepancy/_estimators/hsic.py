@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skdiscrepancy._data.arrays import is_on_disk, tag_target
+from skdiscrepancy._data.arrays import is_on_disk, tag_target, warn_of_other_index
 from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -24,7 +24,12 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
+from skdiscrepancy._estimators.readers import (
+    Reader,
+    lazy_target_kernels,
+    pair_of_rows,
+    warn_of_spreads,
+)
 from skdiscrepancy._gram.factors import factor_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.frequency_groups import FeaturePair
@@ -268,6 +273,8 @@ class HSICEstimator(BaseDiscrepancy):
         else:
             target_kernels = target_kernels or choose_target_kernels("auto", y, kernels)
             y = as_target(y, target_kernels, self.target_kernel)
+        if self.target_encoder_ is None and self.encoder is not None:
+            warn_of_spreads(y, target_kernels, "y")
         layout = layout_of(self.encoder_, tables[0])
         collection = collection_of(self, [X], kernels, layout)
         target_collection = collection_of(
@@ -285,6 +292,7 @@ class HSICEstimator(BaseDiscrepancy):
 
     def _read(self, X: Any, y: Any, settings: Settings) -> Any:
         """Return data in blocks as rows that are read by blocks."""
+        warn_of_other_index(X, y)
         least = settings.design._least_rows(2)
         reader = self._reader(settings.kernels, least)
         return reader.pair_of_blocks(as_table(X), y, reads_labels(settings), fit=True)
@@ -566,6 +574,7 @@ class HSICEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, reader: Reader, settings: Settings, *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y as the kernels read them."""
+        warn_of_other_index(X, y)
         if isinstance(X, LazyRows):
             return reader.rows(X, reset=reset), y
         if issparse(y):

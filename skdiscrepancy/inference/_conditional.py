@@ -19,6 +19,7 @@ from skdiscrepancy._data.arrays import (
     encode_labels,
     is_numeric,
     refuse_blocks,
+    warn_of_other_index,
 )
 from skdiscrepancy._data.checks import (
     RUN,
@@ -399,6 +400,7 @@ def conditional_hsic_test(
     settings = estimator._check_params()
     for data, name in ((X, "X"), (y, "y"), (given, "given")):
         refuse_blocks(data, name, "The regressions on `given` need all rows. ")
+    warn_of_other_index(X, given, "given")
     table = as_table(X)
     estimator._fit(table, y, settings)
     samples = estimator._validate_fitted(table, y, settings)

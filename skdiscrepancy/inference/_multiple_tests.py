@@ -31,6 +31,7 @@ from skdiscrepancy._data.arrays import (
     refuse_blocks,
     refuse_missing,
     unique_names,
+    warn_of_other_index,
 )
 from skdiscrepancy._data.blocks import LazyRows, open_rows, table_of
 from skdiscrepancy._data.checks import (
@@ -452,8 +453,8 @@ def _test_columns(
     """Run a test for each column, in threads, and correct the p-values."""
     names, columns = data
     seeds = draw_seeds(generator_of(estimator.random_state), len(columns))
-    # Threads run columns, not parts of them.
-    one = copy(estimator).set_params(n_jobs=1, verbose=0, encoder="auto")
+    # Threads run columns, not parts of them. The columns are encoded.
+    one = copy(estimator).set_params(n_jobs=1, verbose=0, encoder=None)
     # All tests look at the order of their rows together.
     # Shifts are as many as there are rows.
     in_stages = not settings.options.n_resamples and settings.options.method != "shift"
@@ -797,6 +798,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
             chosen = lazy_target_kernels(rows, settings.kernels)
             settings = replace(settings, target_kernels=chosen)
         return _test_columns(estimator, settings, (names, columns), rows)
+    warn_of_other_index(X, y)
     names, columns = read_samples((X,), ("X",), estimator.encoder)
     y = reader.target(y, labels=labels)
     # Checked here, so that the error does not name the first column.

@@ -21,9 +21,14 @@ from skdiscrepancy._data.arrays import (
     refuse_different_labels,
     refuse_numbers_among_labels,
 )
-from skdiscrepancy._data.blocks import LazyRows
+from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import RUN, draw_seeds, shown, takes_parameters_of
-from skdiscrepancy._data.frames import as_numbers, as_table, check_column_encoder
+from skdiscrepancy._data.frames import (
+    as_numbers,
+    as_table,
+    check_column_encoder,
+    is_table,
+)
 from skdiscrepancy._estimators.base import Settings, check_parameters
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import (
@@ -33,7 +38,12 @@ from skdiscrepancy._estimators.ksd import (
     stein_test,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, side_by_side
+from skdiscrepancy._estimators.readers import (
+    Reader,
+    lazy_target_kernels,
+    side_by_side,
+    warn_of_spreads,
+)
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.frequency_groups import ProductMaps
@@ -671,6 +681,8 @@ def read_variable(Z: Any, name: str, values: dict[str, Any]) -> tuple[Any, list[
     if all_labels or labels:
         return rows, kernels[:1] if all_labels else [IndicatorKernel()]
     warn_if_indefinite(kernels, rows.shape[1])
+    if encoder is not None and not is_table(table_of(Z)):
+        warn_of_spreads(rows, kernels, name)
     # As many bandwidths for every variable.
     found, n_bandwidths = [], values["n_bandwidths"]
     for kernel in kernels:
@@ -852,7 +864,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     read: list[tuple[np.ndarray, list[Any]]] = []
     titles = [f"variables[{i}]" for i in range(len(variables))]
     like = HSICEstimator(n_components=n_components, verbose=values["verbose"])
-    reader = Reader(None, MIN_ROWS, estimator=like)
+    reader = Reader(None, MIN_ROWS, values["encoder"], estimator=like)
     for Z, name in zip(side_by_side(reader, variables, titles), titles, strict=True):
         read.append(read_variable(Z, name, values))
         n, own = len(read[0][0]), len(read[-1][0])

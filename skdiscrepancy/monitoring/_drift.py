@@ -28,6 +28,7 @@ from skdiscrepancy._data.checks import (
     generator_of,
     takes_parameters_of,
 )
+from skdiscrepancy._data.distances import varying_columns
 from skdiscrepancy._data.frames import (
     Column,
     as_table,
@@ -1031,12 +1032,7 @@ class _Tables:
         """Return the encoded columns of both tables."""
         slices = self.encoder.output_slices_
         parts = [[Z[:, slices[j]] for j in columns] for Z in (self.x, self.y)]
-        x, y = (np.concatenate(part, axis=1) for part in parts)
-        # Constant columns, such as the indicators of values that are never missing,
-        # change no distance, and one column is faster than two.
-        varies = np.any(np.concatenate((x, y)) != x[0], axis=0)
-        varies[0] |= not varies.any()
-        return [x[:, varies], y[:, varies]]
+        return list(varying_columns(*(np.concatenate(p, axis=1) for p in parts)))
 
     def draw_rows(self, n_rows: int) -> list[np.ndarray]:
         """Draw at most `n_rows` rows of each table, in their order."""

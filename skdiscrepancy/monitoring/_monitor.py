@@ -33,7 +33,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._estimators.base import check_parameters, collection_of
-from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._estimators.readers import Reader, warn_of_spreads
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, decay_rate, gram
 from skdiscrepancy._gram.run import (
@@ -801,6 +801,8 @@ class DriftMonitor(BaseEstimator):
             remedy="watch the errors of a forecast instead",
             silence="shuffle the reference sample",
         )
+        if encoder is None and self.encoder is not None:
+            warn_of_spreads(rows, kernels, "X")
         layout = layout_of(encoder, table_of(X))
         collection = collection_of(self, [rows], kernels, layout)
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
