@@ -404,7 +404,7 @@ BAD_Y = {
     "None": ([None, "a"] * 10, ValueError, "y contains .*None"),
     "sparse": (csr_matrix(np.ones((20, 1))), TypeError, "y is sparse, must be dense"),
     "complex": (np.ones(20) * 1j, ValueError, "Complex data not supported"),
-    "three dimensions": (np.ones((20, 1, 1)), ValueError, "dim 3"),
+    "three dimensions": (np.ones((20, 1, 1)), ValueError, r"y.reshape\(len"),
     "too short": (np.ones(19), ValueError, r"\[20, 19\]"),
     "nothing": (None, ValueError, "y.* None"),
 }

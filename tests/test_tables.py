@@ -513,7 +513,7 @@ def test_transform_refuses_values_of_another_kind(column, value, message):
         (np.ma.masked_equal([[1, 2]], 2), ValueError, "X contains masked"),
         ([[1, 2], [3]], ValueError, "X has shape"),
         ([1, 2], ValueError, "X has shape.*Reshape your data"),
-        ("table", ValueError, "X has shape"),
+        ("table", TypeError, "pandas.read_csv"),
         (None, ValueError, "X has shape"),
     ],
 )

@@ -669,7 +669,7 @@ def check_weights(
     try:
         weights = check_rows(sample_weight, name, ensure_2d=False, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        if name in str(error) and "has text" not in str(error):
+        if name in str(error) and " text" not in str(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(

@@ -491,11 +491,10 @@ class _ColumnReader:
 def _is_text_of_numbers(values: list[Any]) -> bool:
     """Return whether values are numbers as text. A few whole numbers may be labels."""
     try:
-        numbers = [float(value) for value in values if isinstance(value, str)]
-    except ValueError:
+        numbers = [float(value + "") for value in values]
+    except (TypeError, ValueError):
         return False
-    few = len(values) <= MAX_LABELS and all(map(float.is_integer, numbers))
-    return len(numbers) == len(values) and not few
+    return len(values) > MAX_LABELS or not all(map(float.is_integer, numbers))
 
 
 def _has_zone(value: Any) -> bool:

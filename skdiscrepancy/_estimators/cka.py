@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import check_weights, tag_target, warn_of_other_index
-from skdiscrepancy._data.blocks import LazyRows
+from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
@@ -29,7 +29,7 @@ from skdiscrepancy._data.checks import (
     shown,
     warn_user,
 )
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.readers import Reader
@@ -526,9 +526,10 @@ def cka_score(
         Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
         None weights all rows equally.
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.tables.TableEncoder`, so that every column counts the
+        same, and takes arrays as they are. None takes numbers as they are and refuses
+        other columns. A transformer is
         cloned, fitted, and encodes all layers.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
@@ -638,7 +639,8 @@ class _Layers:
             reader.fit([table], [title])
             rows = reader.rows(table, title)
             rows, self.weights = settings.with_weight(rows, sample_weight)
-            self.kernels.append(settings.choose(side, rows, layer))
+            layout = layout_of(reader.encoder_, table_of(table))
+            self.kernels.append(settings.choose(side, rows, layout))
             self.rows.append(rows)
 
 
@@ -716,10 +718,11 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         Unbiased HSIC, which needs four rows in each batch, or the biased one, for which
         the result depends on the size of the batches.
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, fitted to the
-        first batch, and leaves complete numbers unchanged. None refuses such a
-        DataFrame. A transformer is cloned, fitted, and encodes all X.
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.tables.TableEncoder`, fitted to the first batch, so that
+        every column counts the same, and takes arrays as they are. None takes numbers as they are and refuses
+        other columns. A transformer is
+        cloned, fitted, and encodes all X.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
         features, the time grows linearly with the number of rows of a batch. Kernels
@@ -915,8 +918,9 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         X, weights = settings.with_weight(X, sample_weight)
         y, _ = settings.with_weight(y, sample_weight)
         if first:
-            self.kernel_ = settings.choose(0, X, tables[0])
-            self.target_kernel_ = settings.choose(1, y, tables[1])
+            layouts = map(layout_of, (self.encoder_, self.target_encoder_), tables)
+            self.kernel_ = settings.choose(0, X, next(layouts))
+            self.target_kernel_ = settings.choose(1, y, next(layouts))
             self.n_targets_in_ = y.shape[1]
         elif y.shape[1] != self.n_targets_in_:
             raise ValueError(

@@ -24,12 +24,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._estimators.readers import (
-    Reader,
-    lazy_target_kernels,
-    pair_of_rows,
-    warn_of_spreads,
-)
+from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
 from skdiscrepancy._gram.factors import factor_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.frequency_groups import FeaturePair
@@ -131,11 +126,12 @@ class HSICEstimator(BaseDiscrepancy):
         of rows (pairs of rows if `second_order`) for complete designs, and the number
         of pairs in the design divided by n = N/2 for incomplete designs.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
-        cloned, fitted, and encodes all X. Unless `encoder` is None, numbers of y with
-        missing values or beside labels are encoded too, and a missing label is a label
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.tables.TableEncoder`, so that every column counts the
+        same, and takes arrays as they are. None takes numbers as they are and refuses
+        other columns. A transformer is
+        cloned, fitted, and encodes all X. Unless `encoder` is None, several
+        columns of y, and numbers with missing values, are encoded too, and a missing label is a label
         of its own.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
@@ -167,9 +163,9 @@ class HSICEstimator(BaseDiscrepancy):
     target_kernels_ : list of kernel objects
         Collection of kernels on y, each with one number as bandwidth.
     encoder_ : transformer or None
-        Fitted encoder of X. None if X needs none.
+        Fitted encoder of X. None if X is an array.
     target_encoder_ : TableEncoder or None
-        Fitted encoder of y. None if y needs none.
+        Fitted encoder of y. None if y is an array, labels or one column of numbers.
     feature_seed_ : int
         Seed of the random features, if there are `n_components`.
     n_features_in_ : int
@@ -273,8 +269,6 @@ class HSICEstimator(BaseDiscrepancy):
         else:
             target_kernels = target_kernels or choose_target_kernels("auto", y, kernels)
             y = as_target(y, target_kernels, self.target_kernel)
-        if self.target_encoder_ is None and self.encoder is not None:
-            warn_of_spreads(y, target_kernels, "y")
         layout = layout_of(self.encoder_, tables[0])
         collection = collection_of(self, [X], kernels, layout)
         target_collection = collection_of(

@@ -37,7 +37,6 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table, find_column
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._estimators.readers import warn_of_spreads
 from skdiscrepancy._gram.feature_maps import SteinMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import SteinGram, check_squares
@@ -869,9 +868,6 @@ class KSDEstimator(BaseDiscrepancy):
         scale, rows = None, X
         if self.standardize:
             scale, rows = standardized(X)
-        else:
-            remedy = "Set standardize=True to divide columns by standard deviations."
-            warn_of_spreads(X, kernels, "X", remedy)
         collection = collection_of(self, [rows], kernels)
         self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)

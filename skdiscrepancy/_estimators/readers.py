@@ -35,11 +35,9 @@ from skdiscrepancy._data.blocks import (
     table_of,
     views_of,
 )
-from skdiscrepancy._data.checks import warn_user
 from skdiscrepancy._data.frames import as_numbers, as_table, needs_encoding
 from skdiscrepancy._gram.run import BRIEF, progress
 from skdiscrepancy.kernels._base import (
-    EnergyKernel,
     IndicatorKernel,
     KernelLike,
     PrecomputedKernel,
@@ -47,7 +45,6 @@ from skdiscrepancy.kernels._base import (
     sample_dtype,
 )
 from skdiscrepancy.kernels._names import choose_target_kernels
-from skdiscrepancy.kernels._radial import RadialKernel
 from skdiscrepancy.tables import encode, encode_target, fit_encoder, fit_target_encoder
 
 
@@ -70,8 +67,6 @@ class Reader:
         Whether samples must not be sparse.
     encoder_ : transformer or None
         The fitted encoder.
-    is_first : bool
-        Whether the next rows are the first after `fit`.
     """
 
     kernels: list[KernelLike] | None
@@ -80,7 +75,6 @@ class Reader:
     estimator: Any = None
     dense: bool = False
     encoder_: Any = None
-    is_first: bool = False
 
     def blocks(self, Z: Any, name: str = "X") -> Any:
         """Return data in blocks as rows that are read by blocks, and others as is."""
@@ -150,25 +144,13 @@ class Reader:
 
     def fit(self, tables: list[Any], names: Sequence[str] = ("X", "Y")) -> Any:
         """Fit the encoder to the rows of all tables, if they need one; return it."""
-        self.encoder_, self.is_first = None, True
+        self.encoder_ = None
         # Kernels on labels, or on positions in a matrix, read columns themselves.
         own = self.kernels is not None and sample_dtype(self.kernels) is None
-        own |= any(
-            isinstance(part, PrecomputedKernel)
-            for kernel in self.kernels or ()
-            for part in getattr(kernel, "members", list)()
-        )
-        arrays = all(type(table) is np.ndarray for table in tables)
-        if not (isinstance(self.encoder, str) and (own or arrays)):
+        own |= any(isinstance(k, PrecomputedKernel) for k in self.kernels or ())
+        if not (isinstance(self.encoder, str) and own):
             self.encoder_ = fit_encoder(self.encoder, tables, names)
         return self.encoder_
-
-    def _checked(self, rows: Any, name: str) -> Any:
-        """Return numbers, with a warning for the first rows, or labels."""
-        if self.is_first and self.encoder_ is None and self.encoder is not None:
-            warn_of_spreads(rows, self.kernels, name)
-        self.is_first = False
-        return rows if rows.dtype.kind == "f" else as_labels(rows, name)
 
     def rows(self, Z: Any, name: str = "X", *, reset: bool | None = None) -> np.ndarray:
         """Return a sample as the kernels read it, or rows that stand for an array.
@@ -184,13 +166,13 @@ class Reader:
         if self.encoder_ is not None:
             Z = encode(self.encoder_, Z)
         if lazy:
-            return self._checked(lazy_rows(Z, name, self.least, self._watch), name)
+            return lazy_rows(Z, name, self.least, self._watch)
         options = self._options(Z, name)
         if reset is None:
             rows = check_rows(Z, name, **options)
         else:
             rows = check_rows(Z, estimator=self.estimator, reset=reset, **options)
-        return self._checked(rows, name)
+        return rows if rows.dtype.kind == "f" else as_labels(rows, name)
 
     def target(self, y: Any, *, labels: bool) -> Any:
         """Return y with missing values encoded, as `labels` if kernels read them."""
@@ -204,7 +186,7 @@ class Reader:
             check_columns(owner, X, reset=reset)
             X, owner, own = encode(self.encoder_, X), None, {}
         X, y = validate_with_target(owner, X, y, **self._options(X, "X"), **own)
-        return self._checked(X, "X"), y
+        return X if X.dtype.kind == "f" else as_labels(X, "X"), y
 
     def together(
         self, tables: Sequence[Any], names: Sequence[str] = ("X", "Y")
@@ -234,42 +216,6 @@ class Reader:
             if not self.dense and type(Z) is not np.ndarray:
                 options["accept_sparse"] = accept_sparse(Z, name, self.kernels)
         return options
-
-
-# Rows that show how a column is spread, and the largest ratio of two spreads.
-SPREAD_ROWS, MOST_SPREAD = 4096, 100
-
-
-SCALE_COLUMNS = (
-    "Pass a DataFrame, in which every column counts the same, or scale the columns, "
-    "for example with StandardScaler or TableEncoder. Pass encoder=None to take "
-    "distances as they are without this warning."
-)
-
-
-def warn_of_spreads(
-    rows: Any, kernels: Any, name: str, remedy: str = SCALE_COLUMNS
-) -> None:
-    """Warn if the distances that kernels take hardly see some of the columns.
-
-    The spread is the interquartile range, which one outlier does not change. Columns
-    of which it is zero have no typical distance, and are left out.
-    """
-    rows = rows.sample if isinstance(rows, LazyRows) else rows
-    seen = any(isinstance(k, (RadialKernel, EnergyKernel)) for k in kernels or ())
-    if not (seen and isinstance(rows, np.ndarray) and rows.dtype.kind == "f"):
-        return
-    low, high = np.quantile(rows[:: -(-len(rows) // SPREAD_ROWS)], (0.25, 0.75), axis=0)
-    with np.errstate(over="ignore"):
-        spread = high - low
-    some = np.flatnonzero(spread > 0)
-    ends = some[np.argsort(spread[some])[[0, -1]]] if len(some) else ()
-    if len(ends) and spread[ends[1]] > MOST_SPREAD * spread[ends[0]]:
-        warn_user(
-            f"The interquartile range of column {ends[1]} of {name} is "
-            f"{spread[ends[1]] / spread[ends[0]]:.3g} times that of column {ends[0]}, "
-            f"so distances between rows hardly depend on column {ends[0]}. {remedy}"
-        )
 
 
 def refuse_other_columns(X: Any, Y: Any, first: str, name: str) -> None:

@@ -1110,9 +1110,10 @@ def k_sample_test(
         chooses the length from the data. None treats rows as independent. See
         :ref:`series`.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables. "auto" encodes DataFrames that have categories, dates or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such DataFrames. A transformer is
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.tables.TableEncoder`, so that every column counts the
+        same, and takes arrays as they are. None takes numbers as they are and refuses
+        other columns. A transformer is
         cloned and fitted to the rows of all samples.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random

@@ -21,15 +21,10 @@ from skdiscrepancy._data.arrays import (
     refuse_different_labels,
     refuse_numbers_among_labels,
 )
-from skdiscrepancy._data.blocks import LazyRows, table_of
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import RUN, draw_seeds, shown, takes_parameters_of
-from skdiscrepancy._data.frames import (
-    as_numbers,
-    as_table,
-    check_column_encoder,
-    is_table,
-)
-from skdiscrepancy._estimators.base import Settings, check_parameters
+from skdiscrepancy._data.frames import as_numbers, as_table, check_column_encoder
+from skdiscrepancy._estimators.base import Settings, check_parameters, warn_of_spreads
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import (
     KSDEstimator,
@@ -38,12 +33,7 @@ from skdiscrepancy._estimators.ksd import (
     stein_test,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._estimators.readers import (
-    Reader,
-    lazy_target_kernels,
-    side_by_side,
-    warn_of_spreads,
-)
+from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, side_by_side
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.frequency_groups import ProductMaps
@@ -78,6 +68,9 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
     A small p-value means that the distributions differ. The test can detect any
     difference, not only of the means, for example data drift (covariate shift). By
     default, its false positive rate (type I error) is exact.
+
+    A DataFrame is a table: every column counts the same. An array is a set of points:
+    distances are taken as they are.
 
     By default, the test computes the unbiased MMD for Gaussian and Laplace kernels with
     many bandwidths, chosen from both samples. It divides the MMD of each kernel by each
@@ -681,8 +674,8 @@ def read_variable(Z: Any, name: str, values: dict[str, Any]) -> tuple[Any, list[
     if all_labels or labels:
         return rows, kernels[:1] if all_labels else [IndicatorKernel()]
     warn_if_indefinite(kernels, rows.shape[1])
-    if encoder is not None and not is_table(table_of(Z)):
-        warn_of_spreads(rows, kernels, name)
+    if isinstance(encoder, str):
+        warn_of_spreads(rows, kernels, Z, name)
     # As many bandwidths for every variable.
     found, n_bandwidths = [], values["n_bandwidths"]
     for kernel in kernels:

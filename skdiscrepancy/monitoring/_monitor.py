@@ -33,7 +33,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._estimators.base import check_parameters, collection_of
-from skdiscrepancy._estimators.readers import Reader, warn_of_spreads
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, decay_rate, gram
 from skdiscrepancy._gram.run import (
@@ -674,9 +674,10 @@ class DriftMonitor(BaseEstimator):
         reference sample, which may be read by blocks: a dask array or DataFrame, a list
         of blocks, or a function that returns an iterator of blocks.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.tables.TableEncoder`, so that every column counts the
+        same, and takes arrays as they are. None takes numbers as they are and refuses
+        other columns. A transformer is
         cloned, fitted, and encodes all data.
     n_jobs : int or None, default=None
         Number of threads of `fit`. The thresholds do not depend on it.
@@ -696,7 +697,7 @@ class DriftMonitor(BaseEstimator):
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
-        Fitted encoder. None if the data need none.
+        Fitted encoder. None for arrays.
     thresholds_ : ndarray of shape (window_size,)
         Threshold for the first full window, for the second full window and so on. The
         last threshold is for all later windows.
@@ -801,8 +802,6 @@ class DriftMonitor(BaseEstimator):
             remedy="watch the errors of a forecast instead",
             silence="shuffle the reference sample",
         )
-        if encoder is None and self.encoder is not None:
-            warn_of_spreads(rows, kernels, "X")
         layout = layout_of(encoder, table_of(X))
         collection = collection_of(self, [rows], kernels, layout)
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
