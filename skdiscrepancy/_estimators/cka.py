@@ -720,9 +720,9 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     encoder : "auto", None or transformer, default="auto"
         "auto" encodes every DataFrame with
         :class:`~skdiscrepancy.tables.TableEncoder`, fitted to the first batch, so that
-        every column counts the same, and takes arrays as they are. None takes numbers as they are and refuses
-        other columns. A transformer is
-        cloned, fitted, and encodes all X.
+        every column counts the same, and takes arrays as they are. None takes numbers
+        as they are and refuses other columns. A transformer is cloned, fitted, and
+        encodes all X.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
         features, the time grows linearly with the number of rows of a batch. Kernels

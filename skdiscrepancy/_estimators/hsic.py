@@ -131,8 +131,8 @@ class HSICEstimator(BaseDiscrepancy):
         same, and takes arrays as they are. None takes numbers as they are and refuses
         other columns. A transformer is
         cloned, fitted, and encodes all X. Unless `encoder` is None, several
-        columns of y, and numbers with missing values, are encoded too, and a missing label is a label
-        of its own.
+        columns of y, and numbers with missing values, are encoded too, and a missing
+        label is a label of its own.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
         features [4]_, the time grows linearly with the number of rows. 256 features
