@@ -24,7 +24,7 @@ from skdiscrepancy._data.arrays import (
     kind_of_blocks,
     refuse_masked,
 )
-from skdiscrepancy._data.blocks import LazyRows, open_rows, table_of
+from skdiscrepancy._data.blocks import LazyRows, open_rows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_number,
@@ -493,7 +493,9 @@ def fit_encoder(
         return lazy[0].encoder
     auto = isinstance(encoder, str)
     # A DataFrame is a table, also if it has numbers alone. An array is a set of points.
-    if encoder is None or (auto and not any(is_table(table_of(t)) for t in tables)):
+    others = (table for table in tables if not isinstance(table, LazyRows))
+    needed = any(t.needs_encoding for t in lazy) or any(map(is_table, others))
+    if encoder is None or (auto and not needed):
         return None
     fitted = TableEncoder() if auto else clone(encoder)
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]

@@ -501,7 +501,11 @@ def test_columns_are_found_in_frames_by_position_and_name(way, library):
     rows = X[:, [3, 0, 2]]
     assert_allclose(
         hsic_score(
-            A, y, kernel=kernel, target_kernel=ColumnKernel(LaplaceKernel(), "a")
+            A,
+            y,
+            kernel=kernel,
+            target_kernel=ColumnKernel(LaplaceKernel(), "a"),
+            encoder=None,
         ),
         hsic_score(X, rows[:, 1], kernel=same, target_kernel="laplace"),
         rtol=1e-10,

@@ -348,7 +348,7 @@ def warn_of_spreads(
     with np.errstate(over="ignore"):
         spread = iqr(rows[:: -(-len(rows) // SPREAD_ROWS)], axis=0)
     small, large = np.nanargmin(np.where(spread > 0, spread, np.inf)), spread.argmax()
-    if spread[large] > MOST_SPREAD * spread[small] > 0:
+    if spread[large] / MOST_SPREAD > spread[small] > 0:
         warn_user(
             f"The interquartile range of column {large} of {name} is "
             f"{spread[large] / spread[small]:.3g} times that of column {small}, so "
