@@ -166,7 +166,8 @@ class Reader:
         if self.encoder_ is not None:
             Z = encode(self.encoder_, Z)
         if lazy:
-            return lazy_rows(Z, name, self.least, self._watch)
+            Z = lazy_rows(Z, name, self.least, self._watch)
+            return Z
         options = self._options(Z, name)
         if reset is None:
             rows = check_rows(Z, name, **options)
