@@ -476,7 +476,8 @@ def fit_encoder(
     Parameters
     ----------
     encoder : "auto", None or transformer
-        "auto" is a TableEncoder if one of the tables needs it. A transformer is cloned.
+        "auto" is a TableEncoder if one of the tables is a DataFrame. A transformer is
+        cloned.
     tables : list of tables
         Samples with the same columns, not validated.
     names : sequence of str, default=("X", "Y")
@@ -485,7 +486,7 @@ def fit_encoder(
     Returns
     -------
     encoder : transformer or None
-        The fitted transformer. None if the tables need no encoding.
+        The fitted transformer. None if the tables are arrays, or are not encoded.
     """
     for table in tables:
         if isinstance(table, LazyRows):
@@ -504,8 +505,8 @@ def fit_encoder(
 
 
 def _is_encoded(X: Any) -> bool:
-    """Return whether the encoder "auto" encodes a table."""
-    return X.needs_encoding if isinstance(X, LazyRows) else needs_encoding(X)
+    """Return whether the encoder "auto" encodes data: a DataFrame, but no array."""
+    return X.needs_encoding if isinstance(X, LazyRows) else is_table(X)
 
 
 def encode(encoder: Any, X: Any) -> Any:
@@ -514,7 +515,9 @@ def encode(encoder: Any, X: Any) -> Any:
         return X
     if isinstance(X, LazyRows):
         refuse_encoder_of_blocks(encoder)
-        kind = "b" if isinstance(encoder, LabelCodes) else "f"
+        # Integers can still be labels.
+        kind = X.kinds if set(X.kinds) <= set("iu") else "f"
+        kind = "b" if isinstance(encoder, LabelCodes) else kind
         return X if X.encoder is encoder else X.encode(encoder, kind)
     if isinstance(encoder, TableEncoder):
         return encoder.transform(X)
@@ -635,7 +638,7 @@ def fit_target_encoder(encoder: Any, y: Any, *, labels: bool) -> TableEncoder | 
     if labels or _are_labels(table, columns):
         return None
     mixed = any(column.missing.any() or column.kind in CODED for column in columns)
-    return TableEncoder().fit(table) if mixed else None
+    return TableEncoder().fit(table) if mixed or len(columns) > 1 else None
 
 
 def _fit_to_blocks(encoder: Any, y: LazyRows, labels: bool) -> TableEncoder | None:

@@ -342,8 +342,10 @@ def test_kernel_is_evaluated_once_for_each_layer_whatever_the_number_of_pairs():
 def test_layers_of_data_frames_and_columns_are_taken():
     frame, column = pd.DataFrame(X, columns=list("abc")), pd.Series(Y[:, 0], name="y")
     expected = cka_score(X, Y[:, :1])
-    assert_allclose(cka_score(frame, column), expected, rtol=1e-12)
-    assert_allclose(cka_score([frame], {"y": column}).matrix, expected, rtol=1e-12)
+    own = {"encoder": None}
+    assert_allclose(cka_score(frame, column, **own), expected, rtol=1e-12)
+    result = cka_score([frame], {"y": column}, **own)
+    assert_allclose(result.matrix, expected, rtol=1e-12)
 
 
 def test_result_is_a_table_a_text_and_a_picture():

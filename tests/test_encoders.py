@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import inspect
 import pickle
 
 import numpy as np
@@ -12,25 +13,35 @@ from scipy.spatial.distance import pdist
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skdiscrepancy import (
+    CKAEstimator,
     HSICEstimator,
     KSDEstimator,
     MMDEstimator,
+    cka_score,
+    conditional_hsic_test,
+    hsic_compare,
     hsic_score,
     hsic_test,
+    joint_independence_test,
     k_sample_test,
+    ksd_compare,
     ksd_score,
+    ksd_test,
+    mmd_compare,
     mmd_score,
     mmd_subsets,
     mmd_test,
 )
+from skdiscrepancy.feature_selection import HSICSelector
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, IndicatorKernel
-from skdiscrepancy.monitoring import drift_report
+from skdiscrepancy.monitoring import DriftMonitor, drift_report
 from skdiscrepancy.tables import TableEncoder
 
 pd = pytest.importorskip("pandas")
@@ -212,12 +223,12 @@ def test_series_of_any_type_is_a_table_of_one_column(name):
     assert_allclose(hsic_score(x, X["new"]), dependence, rtol=1e-10)
 
 
-def test_complete_numbers_are_left_alone():
+def test_complete_numbers_are_left_alone_without_encoder():
     X = pd.DataFrame(np.random.RandomState(0).normal(size=(30, 2)), columns=["a", "b"])
-    mmd = MMDEstimator().fit(X)
+    mmd = MMDEstimator(encoder=None).fit(X)
     assert mmd.encoder_ is None
     assert mmd.score(X + 1) == MMDEstimator().fit(X.to_numpy()).score(X.to_numpy() + 1)
-    assert HSICEstimator().fit(X, X["a"]).encoder_ is None
+    assert HSICEstimator(encoder=None).fit(X, X["a"]).encoder_ is None
 
 
 def test_given_transformer_is_cloned_and_used_for_all_data():
@@ -417,7 +428,7 @@ def test_ordinary_categories_are_not_called_identifiers(n):
 
 
 @pytest.mark.parametrize("encoder", ["automatic", 3, TableEncoder, "None"])
-@pytest.mark.parametrize("Estimator", [MMDEstimator, HSICEstimator, KSDEstimator])
+@pytest.mark.parametrize("Estimator", [MMDEstimator, HSICEstimator])
 def test_bad_encoder_is_refused(Estimator, encoder):
     X = np.random.RandomState(0).normal(size=(10, 1))
     with pytest.raises(TypeError, match=r"encoder == .*must be 'auto', None or"):
@@ -434,9 +445,8 @@ def test_an_encoder_that_overflows_is_refused_without_a_warning_of_numpy():
 @pytest.mark.parametrize("encoder", [TableEncoder(), StandardScaler()])
 def test_an_empty_list_is_refused_by_name_with_an_encoder(encoder):
     X = [[0.0], [1.0], [3.0]]
-    for estimator in (MMDEstimator(), KSDEstimator(lambda X: -X)):
-        with pytest.raises(ValueError, match="X has 0 rows"):
-            clone(estimator).set_params(encoder=encoder).fit(X).score([])
+    with pytest.raises(ValueError, match="X has 0 rows"):
+        MMDEstimator(encoder=encoder).fit(X).score([])
 
 
 def test_masked_and_sparse_rows_are_refused_by_name_with_an_encoder():
@@ -474,7 +484,7 @@ def test_errors_name_the_column_and_what_to_do():
     incomplete = complete.copy()
     incomplete.iloc[3] = np.nan
     with pytest.raises(ValueError, match=r"'new'.*TableEncoder"):
-        MMDEstimator().fit(complete).score(incomplete)
+        MMDEstimator(encoder=None).fit(complete).score(incomplete)
     with pytest.raises(ValueError, match=r"NaN.*TableEncoder"):
         mmd_score(incomplete.to_numpy(), incomplete.to_numpy())
     with pytest.raises(ValueError, match=r"NaN.*TableEncoder"):
@@ -486,10 +496,12 @@ def test_errors_name_the_column_and_what_to_do():
         pytest.raises(ValueError, match="Y has 2 features"),
     ):
         mmd_score(X, X.to_numpy()[:, :2])
+    with pytest.raises(ValueError, match=r"Y has infinity \(inf\) in column 'new'"):
+        mmd_score(complete, complete + np.inf)
     for frame in (complete, complete.to_numpy()):
         column = "'new'" if frame is complete else "0"
         with pytest.raises(ValueError, match=rf"Y contains inf.*\(inf\).*{column}"):
-            mmd_score(frame, frame + np.inf)
+            mmd_score(frame, frame + np.inf, encoder=None)
 
 
 def test_lazy_frames_are_refused():
@@ -514,22 +526,130 @@ def test_lazy_frames_are_refused():
 def test_ksd_refuses_columns_without_a_density(column, what):
     X = mixed_table(40, 0)[["grade", column]]
     X["grade"] = np.arange(40.0)
-    with pytest.raises(ValueError, match=f"{what} in column '{column}'.*encoder"):
+    with pytest.raises(ValueError, match=f"{what} in column '{column}'.*Drop or conv"):
         KSDEstimator(GaussianMixture()).fit(X)
 
 
-def test_ksd_encodes_with_a_given_transformer():
-    X = mixed_table(60, 0)[["day"]].astype("int64")
-    scaled = StandardScaler().fit_transform(X)
-    model = GaussianMixture(random_state=0)
-    value = ksd_score(X, model, encoder=StandardScaler())
-    assert_allclose(value, ksd_score(scaled, model), rtol=1e-10)
-    weights = np.arange(60) % 3
-    value = ksd_score(X, model, encoder=StandardScaler(), sample_weight=weights)
-    assert_allclose(value, ksd_score(scaled, model, sample_weight=weights))
-    options = {"method": "parametric", "n_resamples": 19}
-    tests = [
-        KSDEstimator(model, encoder=encoder, random_state=0).fit(Z).test(Z, **options)
-        for encoder, Z in ((StandardScaler(), X), (None, scaled))
-    ]
-    assert tests[0].pvalue == tests[1].pvalue
+@pytest.mark.parametrize("question", [KSDEstimator, ksd_score, ksd_test, ksd_compare])
+def test_ksd_has_no_encoder(question):
+    # The density of a model is on the columns as they are.
+    assert "encoder" not in inspect.signature(question).parameters
+
+
+def test_ksd_takes_the_columns_of_a_frame_as_they_are():
+    X = np.random.RandomState(0).normal(size=(40, 2)) * [1.0, 5.0]
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    assert ksd_score(frame, GaussianMixture()) == ksd_score(X, GaussianMixture())
+
+
+def halves_with_one_shifted_column(name, missing):
+    """Return random halves of a table, and the second one with a shifted column."""
+    if name == "wines":
+        table, column, shift = load_wine(as_frame=True).data, "alcohol", 1.0
+    else:
+        table, column = load_breast_cancer(as_frame=True).data, "mean smoothness"
+        shift = 2 * table[column].std()
+    order, half = np.random.RandomState(0).permutation(len(table)), len(table) // 2
+    first, second = table.iloc[order[:half]], table.iloc[order[half:]].copy()
+    shifted = second.assign(**{column: second[column] + shift})
+    if missing:
+        shifted.iloc[3, 5] = np.nan
+    return first, second, shifted
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("name", ["wines", "tumours"])
+def test_a_shift_of_one_of_many_columns_is_detected_in_every_unit(name, missing):
+    # Other columns have 200 and 100 000 times the spread of the shifted column.
+    first, second, shifted = halves_with_one_shifted_column(name, missing)
+    assert mmd_test(first, shifted, random_state=0).pvalue <= 0.01
+    fitted = MMDEstimator(random_state=0).fit(first)
+    assert fitted.test(shifted).pvalue <= 0.01
+    y = np.repeat(["first", "second"], [len(first), len(second)])
+    same, different = (pd.concat((first, other)) for other in (second, shifted))
+    assert hsic_test(different, y, random_state=0).pvalue <= 0.01
+    # Without a shift, scores have a standard deviation of about 1 / sqrt(n), at most
+    # 0.11 here.
+    assert mmd_score(first, shifted) > mmd_score(first, second) + 0.3
+    assert fitted.score(shifted) > fitted.score(second) + 0.3
+    assert hsic_score(different, y) > hsic_score(same, y) + 0.2
+
+
+def test_a_missing_cell_changes_only_the_rows_that_have_it():
+    table = load_wine(as_frame=True).data
+    n, column = len(table), table.columns[5]
+    incomplete = table.copy()
+    incomplete.iloc[3, 5] = np.nan
+    before, after = (TableEncoder().fit(t).transform(t) for t in (table, incomplete))
+    rows = np.arange(n) != 3
+    # All other columns, and the order of the columns, stay the same.
+    slices = TableEncoder().fit(table).output_slices_
+    others = np.ones(before.shape[1], dtype=bool)
+    others[slices[5]] = False
+    assert_array_equal(before[:, others], after[:, others])
+    distances = [pdist(encoded[rows], "cityblock") for encoded in (before, after)]
+    # One value of n enters 2 / n of the pairs whose mean absolute difference is the
+    # scale. It is replaced by the median, with 1 for the indicator, and both distances
+    # are at most about the largest one, 4 here: so the scale, and one of 13 columns,
+    # changes by at most 2 / n * 4.
+    largest = np.abs(table[column] - table[column].median()).max()
+    largest /= np.mean(pdist(table[[column]], "cityblock"))
+    assert_allclose(*distances, rtol=2 / n * max(1, largest))
+    assert largest < 5
+
+
+def columns_of_two_units(n=60, seed=0):
+    frame = pd.DataFrame(np.random.RandomState(seed).normal(size=(n, 3)))
+    return frame.set_axis(list("abc"), axis=1)
+
+
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "polars": lambda frame: pytest.importorskip("polars").from_pandas(frame),
+    "pyarrow": lambda frame: pytest.importorskip("pyarrow").table(dict(frame)),
+}
+TEST = {"random_state": 0, "n_resamples": 39}
+QUESTIONS = {
+    "mmd_score": lambda x, y: mmd_score(x, y),
+    "MMDEstimator": lambda x, y: MMDEstimator().fit(x).score(y),
+    "mmd_test": lambda x, y: mmd_test(x, y, **TEST).statistic,
+    "MMDEstimator.test": lambda x, y: (
+        MMDEstimator(random_state=0).fit(x).test(y, n_resamples=39).statistic
+    ),
+    "hsic_score": lambda x, y: hsic_score(x, y),
+    "HSICEstimator": lambda x, y: HSICEstimator().fit(x, y).score(x, y),
+    "hsic_test": lambda x, y: hsic_test(x, y, **TEST).statistic,
+    "k_sample_test": lambda x, y: k_sample_test(x, y, x, **TEST).statistic,
+    "joint_independence_test": lambda x, y: (
+        joint_independence_test(x, y, **TEST).statistic
+    ),
+    "conditional_hsic_test": lambda x, y: (
+        conditional_hsic_test(x, y, given=np.arange(60.0), **TEST).statistic
+    ),
+    "mmd_compare": lambda x, y: mmd_compare(x, y, x).scores[0],
+    "hsic_compare": lambda x, y: hsic_compare(x, y, x).scores[1],
+    "cka_score": lambda x, y: cka_score(x, y, kernel="energy"),
+    "CKAEstimator": lambda x, y: CKAEstimator(kernel="energy").fit(x, y).cka_,
+    "mmd_subsets": lambda x, y: mmd_subsets(x, y, subset_size=30, random_state=0).mean,
+    "drift_report": lambda x, y: drift_report(x, y, **TEST).joint_test.statistic,
+    "DriftMonitor": lambda x, y: (
+        DriftMonitor(window_size=5, run_length=30, random_state=0).fit(x).threshold_
+    ),
+    "HSICSelector": lambda x, y: HSICSelector(1).fit(x, y).scores_[0],
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.filterwarnings("ignore:The reference sample has")
+def test_no_question_depends_on_the_units_of_a_frame(question, kind):
+    x, y = columns_of_two_units(), columns_of_two_units(seed=1)
+    ask, make = QUESTIONS[question], FRAMES[kind]
+    expected = ask(make(x), make(y))
+    # Powers of two, so that nothing is rounded.
+    units = np.array([2.0**12, 1.0, 2.0**-9])
+    assert_allclose(ask(make(x * units), make(y * units)), expected, rtol=1e-9)
+    if question not in ("drift_report", "HSICSelector", "mmd_subsets"):
+        with pytest.warns(UserWarning, match="interquartile range"):
+            value = ask((x * units).to_numpy(), (y * units).to_numpy())
+        assert not np.isclose(value, expected, rtol=1e-3)

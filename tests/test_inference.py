@@ -728,7 +728,7 @@ def test_a_call_with_two_tables_compares_their_columns_by_name(run):
     with pytest.raises(ValueError, match=message):
         run(frames[0], frames[1][["b", "a"]])
     # A table and an array are compared by position.
-    options = {"bandwidth": 1.0, "random_state": 0}
+    options = {"bandwidth": 1.0, "random_state": 0, "encoder": None}
     expected = run(X, Y, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

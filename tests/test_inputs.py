@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import re
+import warnings
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -102,7 +104,9 @@ CONTAINERS = {
 @pytest.mark.filterwarnings("ignore:.*rows are not used")
 def test_score_does_not_depend_on_the_container(cls, design, container, tmp_path):
     X, y, X_new, y_new = halves(*make_data())
-    estimator = make(cls, design=design)
+    # By default, MMD and HSIC scale the columns of a DataFrame.
+    own = {} if cls is KSDEstimator else {"encoder": None}
+    estimator = make(cls, design=design, **own)
     expected = fit_score(estimator, X, y, X_new + 0.5, y_new)
     X, X_new = (CONTAINERS[container](part, tmp_path) for part in (X, X_new + 0.5))
     # Sums may run in another order in another layout of memory.
@@ -312,7 +316,7 @@ BAD_X = {
     "NaN": (np.where(np.eye(20, 2), np.nan, 1.0), ValueError, "X contains NaN"),
     "infinity": (np.where(np.eye(20, 2), np.inf, 1.0), ValueError, "X contains inf"),
     "one dimension": (np.ones(20), ValueError, "Expected 2D array, got 1D"),
-    "three dimensions": (np.ones((20, 2, 2)), ValueError, "dim 3"),
+    "three dimensions": (np.ones((20, 2, 2)), ValueError, r"X.reshape\(len\(X\), -1\)"),
     "complex": (np.ones((20, 2)) * 1j, ValueError, "Complex data not supported"),
     "strings": (np.full((20, 2), "a"), ValueError, "convert string to float"),
     "no rows": (np.empty((0, 2)), ValueError, r"0 sample\(s\)"),
@@ -343,7 +347,7 @@ def test_columns_with_missing_values_are_named(frame):
     for run in (
         lambda: MMDEstimator(encoder=None).fit(bad),
         lambda: mmd_score(fine, bad, encoder=None),
-        lambda: MMDEstimator().fit(fine).score(bad),
+        lambda: MMDEstimator(encoder=None).fit(fine).score(bad),
     ):
         with pytest.raises(ValueError, match=r"NaN in the columns \['b', 'c'\]") as e:
             run()
@@ -402,7 +406,7 @@ BAD_Y = {
     "None": ([None, "a"] * 10, ValueError, "y contains .*None"),
     "sparse": (csr_matrix(np.ones((20, 1))), TypeError, "y is sparse, must be dense"),
     "complex": (np.ones(20) * 1j, ValueError, "Complex data not supported"),
-    "three dimensions": (np.ones((20, 1, 1)), ValueError, "dim 3"),
+    "three dimensions": (np.ones((20, 1, 1)), ValueError, r"y.reshape\(len"),
     "too short": (np.ones(19), ValueError, r"\[20, 19\]"),
     "nothing": (None, ValueError, "y.* None"),
 }
@@ -747,6 +751,7 @@ SINGULAR = {
 
 
 @pytest.mark.parametrize("case", SINGULAR)
+@pytest.mark.filterwarnings("ignore:The interquartile range")
 def test_ksd_without_model_refuses_samples_of_no_density(case):
     X, message = SINGULAR[case]
     with pytest.raises(ValueError, match=f"model == None, .*{message}"):
@@ -1094,3 +1099,103 @@ def test_columns_of_one_name_are_refused():
         words = rf"{name} has the columns \['a', 'a'\], must have each once"
         with pytest.raises(ValueError, match=words):
             mmd_score(first, second)
+
+
+class Tensor:
+    """What a tensor of torch does if it has a gradient."""
+
+    requires_grad = True
+
+    def __init__(self, values):
+        self.values, self.shape, self.ndim = values, values.shape, values.ndim
+
+    def __len__(self):
+        return len(self.values)
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor. Use tensor.detach().numpy()")
+
+
+MISTAKES = {
+    "path": (lambda X: "rows.csv", TypeError, "rows.csv.*pandas.read_csv or pandas"),
+    "Path": (lambda X: Path("rows.csv"), TypeError, "pandas.read_parquet"),
+    "images": (
+        lambda X: X.reshape(20, 2, 1),
+        ValueError,
+        r"X\.reshape\(len\(X\), -1\)",
+    ),
+    "tensor": (Tensor, TypeError, r"X is a tensor with a gradient. Pass X.detach\(\)"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_is_no_table_is_refused_with_what_to_do(mistake):
+    X, y = make_data(20)
+    make_bad, error, message = MISTAKES[mistake]
+    bad = make_bad(X)
+    for call in (
+        lambda: mmd_score(bad, X),
+        lambda: MMDEstimator().fit(bad),
+        lambda: HSICEstimator().fit(bad, y),
+        lambda: KSDEstimator(standard_normal_score).fit(bad),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+
+
+def test_numbers_stored_as_text_are_named():
+    X, _ = make_data(40)
+    frame = pd.DataFrame(X, columns=["a", "b"]).astype({"b": str})
+    with (
+        pytest.warns(UserWarning, match="Column 'b' holds numbers stored as text"),
+        pytest.warns(UserWarning, match="more than max_categories"),
+    ):
+        MMDEstimator().fit(frame)
+    # A few whole numbers are labels, as in y.
+    few = pd.DataFrame({"a": X[:, 0], "b": np.arange(40) % 3}).astype({"b": str})
+    assert MMDEstimator().fit(few).encoder_.kinds_ == ["number", "category"]
+
+
+def test_a_target_with_another_index_is_named():
+    X, y = make_data(20)
+    frame, target = pd.DataFrame(X, columns=["a", "b"]), pd.Series(y)
+    shuffled = target.sample(frac=1, random_state=0)
+    for call in (
+        lambda: hsic_score(frame, shuffled),
+        lambda: hsic_score(frame["a"], shuffled),
+        lambda: HSICEstimator().fit(frame, shuffled),
+    ):
+        with pytest.warns(UserWarning, match=r"index of y .*y\.loc\[X\.index\]"):
+            call()
+    hsic_score(frame, shuffled.loc[frame.index])
+    hsic_score(frame, shuffled.to_numpy())
+
+
+@pytest.mark.parametrize("factor", [90, 110])
+def test_columns_of_unequal_spread_are_named(factor):
+    # Both columns have the same spread before one of them is scaled.
+    column = np.linspace(-1, 1, 41)
+    X = np.column_stack((column, np.ones(41), factor * column[::-1]))
+    # One outlier changes no interquartile range by much.
+    X[20, 0] = 1e6
+    calls = [
+        (lambda: MMDEstimator().fit(X), r"Pass a DataFrame.*StandardScaler"),
+        (lambda: HSICEstimator().fit(column[:, None], X), "column 2 of y"),
+        (lambda: KSDEstimator(standard_normal_score).fit(X), "standardize=True"),
+    ]
+    for call, words in calls:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            call()
+        assert len(found) == (factor > 100)
+        for warning in found:
+            text = str(warning.message)
+            assert re.search(r"column 2 of .* 1\d\d times that of column 0", text)
+            assert re.search(words, text)
+    # The ways out of it.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MMDEstimator(encoder=None).fit(X)
+        MMDEstimator().fit(pd.DataFrame(X, columns=list("abc")))
+        KSDEstimator(standard_normal_score, standardize=True).fit(X[:, [0, 2]])
+        MMDEstimator(kernel="linear").fit(X)

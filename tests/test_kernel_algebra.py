@@ -486,8 +486,8 @@ def test_columns_are_found_in_frames_by_position_and_name(way, library):
     kernel = kernel * ColumnKernel(IndicatorKernel(), category)
     same = ColumnKernel(GaussianKernel(), [0, 1]) * ColumnKernel(IndicatorKernel(), 2)
     A, B = frame_of(X, library), frame_of(Y, library)
-    assert mmd_score(A, B, kernel=kernel) == mmd_score(X, Y, kernel=same)
-    seed = {"random_state": 0}
+    assert mmd_score(A, B, kernel=kernel, encoder=None) == mmd_score(X, Y, kernel=same)
+    seed = {"random_state": 0, "encoder": None}
     expected = mmd_test(X, Y, kernel=same, **seed).pvalue
     assert mmd_test(A, B, kernel=kernel, **seed).pvalue == expected
     estimator = MMDEstimator(kernel=kernel, **seed).fit(A)
@@ -501,7 +501,11 @@ def test_columns_are_found_in_frames_by_position_and_name(way, library):
     rows = X[:, [3, 0, 2]]
     assert_allclose(
         hsic_score(
-            A, y, kernel=kernel, target_kernel=ColumnKernel(LaplaceKernel(), "a")
+            A,
+            y,
+            kernel=kernel,
+            target_kernel=ColumnKernel(LaplaceKernel(), "a"),
+            encoder=None,
         ),
         hsic_score(X, rows[:, 1], kernel=same, target_kernel="laplace"),
         rtol=1e-10,
@@ -521,7 +525,7 @@ def test_cka_and_subsets_take_columns_by_name():
     first, second = frame_of(A, "pandas"), frame_of(B, "pandas")
     kernel = ColumnKernel(GaussianKernel(), ["b", "d"])
     some = {"kernel": "gaussian", "bandwidth": "median"}
-    named = {**some, "kernel": kernel}
+    named = {**some, "kernel": kernel, "encoder": None}
     chosen = A[:, [1, 3]], B[:, [1, 3]]
     expected = cka_score(*chosen, **some)
     assert_allclose(cka_score(first, second, **named), expected, rtol=1e-10)
@@ -532,6 +536,12 @@ def test_cka_and_subsets_take_columns_by_name():
         mmd_subsets(*chosen, **some, **options).mean,
         rtol=1e-10,
     )
+    # A table keeps the names of its columns when it is encoded.
+    both = first[["b", "d"]], second[["b", "d"]]
+    named["encoder"] = "auto"
+    expected = cka_score(*both, **some)
+    assert_allclose(cka_score(first, second, **named), expected, rtol=1e-10)
+    assert_allclose(CKAEstimator(**named).fit(first, second).cka_, expected, rtol=1e-10)
 
 
 def test_columns_can_be_selected_by_type():
@@ -542,7 +552,8 @@ def test_columns_can_be_selected_by_type():
     kernel = kernel * ColumnKernel(IndicatorKernel(), codes)
     same = ColumnKernel(GaussianKernel(), [0, 1])
     same = same * ColumnKernel(IndicatorKernel(), [2, 3])
-    assert mmd_score(A, B, kernel=kernel) == mmd_score(X, Y, kernel=same)
+    score = mmd_score(A, B, kernel=kernel, encoder=None)
+    assert score == mmd_score(X, Y, kernel=same)
     # Also where a kernel on some columns looks at some of them.
     nested = ColumnKernel(ColumnKernel(GaussianKernel(), numbers), ["c", "b", "a"])
     [kernel] = kernel_collection(A, kernel=nested, bandwidth=1.0)
@@ -555,7 +566,7 @@ def test_columns_can_be_selected_by_type():
 def test_bandwidths_come_from_the_columns_alone(kernel):
     rng = np.random.RandomState(5)
     # Above 2000 rows bandwidths come from some of them.
-    A, B = rng.normal(size=(2, 1100, 3)) * [1, 100, 3]
+    A, B = rng.normal(size=(2, 1100, 3)) * [1, 50, 3]
     columns = [2, 0]
     some = ColumnKernel(kernel, columns)
     options = {"n_bandwidths": 3, "design": "l"}
@@ -616,7 +627,7 @@ def test_a_search_keeps_the_names_of_columns():
     )
     search.fit(A, A["signal"].to_numpy() ** 2)
     assert search.best_params_ == {"kernel__columns": "signal"}
-    assert search.best_estimator_.kernels_[0].columns == [1]
+    assert search.best_estimator_.kernels_[0].columns == [2, 3]
 
 
 @pytest.mark.parametrize(

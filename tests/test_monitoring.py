@@ -398,7 +398,7 @@ def test_float32_rows_are_watched_like_float64_rows():
         ([["a", 1.0]], "text in column 0"),
         (3.0, "2D array"),
         (np.zeros((0, 2)), "0 sample"),
-        (np.zeros((1, 2, 2)), "dim 3"),
+        (np.zeros((1, 2, 2)), r"X.reshape\(len"),
     ],
 )
 def test_bad_rows_are_refused_and_leave_the_state_alone(rows, message):

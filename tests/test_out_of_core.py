@@ -108,7 +108,7 @@ def test_scores_and_tests_are_those_of_the_rows_in_memory(name):
         ColumnKernel(LaplaceKernel(bandwidth=[0.7, 2.0]), [2, 0]),
         LinearKernel(),
     )
-    params = {**PARAMS, "kernel": kernel}
+    params = {**PARAMS, "kernel": kernel, "encoder": None}
     source = SOURCES[name]
     options = {"n_resamples": 50, "n_groups": 32}
     expected = mmd_test(X, Y, **options, **params)
@@ -136,7 +136,8 @@ def test_standard_errors_are_those_of_the_rows_in_memory(name, normalize):
     # More rows than the noise is estimated from, which are spread over all blocks.
     (X, Y), source = samples(), SOURCES[name]
     params = {**PARAMS, "kernel": "gaussian", "normalize": normalize}
-    mmd, lazy = (MMDEstimator(**params).fit(Z) for Z in (X, source(X)))
+    own = {**params, "encoder": None}
+    mmd, lazy = (MMDEstimator(**own).fit(Z) for Z in (X, source(X)))
     y = np.abs(X[:, :1]) + 0.1 * X[:, 1:2]
     pairs = [
         (mmd.evaluate(Y), estimator.evaluate(source(Y))) for estimator in (mmd, lazy)
@@ -144,7 +145,7 @@ def test_standard_errors_are_those_of_the_rows_in_memory(name, normalize):
     for design in "u", "v":
         ksd = KSDEstimator(lambda X: -X, design=design, **params).fit(X)
         pairs.append((ksd.evaluate(X), ksd.evaluate(source(X))))
-        hsic = HSICEstimator(design=design, target_bandwidth=1.0, **params).fit(X, y)
+        hsic = HSICEstimator(design=design, target_bandwidth=1.0, **own).fit(X, y)
         pairs.append((hsic.evaluate(X, y), hsic.evaluate(source(X), source(y))))
     for one, other in pairs:
         assert one.standard_error > 0
@@ -356,7 +357,8 @@ def test_exact_kernels_refuse_blocks(name):
         mmd_score(X, source(Y))
     with pytest.raises(ValueError, match=r"n_components == None.*because X is a"):
         MMDEstimator().fit(source(X))
-    mmd = MMDEstimator(**PARAMS).fit(source(X)).set_params(n_components=None)
+    mmd = MMDEstimator(encoder=None, **PARAMS).fit(source(X))
+    mmd.set_params(n_components=None)
     for method in (mmd.score, mmd.test, mmd.contributions):
         with pytest.raises(ValueError, match=r"n_components == None.*reference"):
             method(Y)
@@ -546,7 +548,12 @@ def test_small_changes_of_a_block_are_refused(change, dtype):
         # The last of three passes computes the features.
         yield change(X[500:].copy()) if next(passes) == 2 else X[500:]
 
-    params = {"n_components": 8, "kernel": "gaussian", "bandwidth": 1.0}
+    params = {
+        "n_components": 8,
+        "kernel": "gaussian",
+        "bandwidth": 1.0,
+        "encoder": None,
+    }
     with pytest.raises(ValueError, match="X in the block that begins with row 500 "):
         mmd_score(blocks, Y, normalize=False, **params)
 

@@ -238,7 +238,7 @@ def test_what_has_no_meaning_is_refused(monkeypatch):
         TableEncoder().fit([table[["date"]], pd.DataFrame({"date": ["a", "b"]})])
     with pytest.raises(ValueError, match=r"encoder == SimpleImputer\(\), must be None"):
         mmd_score([numbers], [numbers], encoder=SimpleImputer(), **PARAMS)
-    mmd = MMDEstimator(**PARAMS).fit(words[["number"]])
+    mmd = MMDEstimator(encoder=None, **PARAMS).fit(words[["number"]])
     with pytest.raises(ValueError, match="Input X contains NaN in column 'number'"):
         mmd.score([numbers[["half"]].set_axis(["number"], axis=1)])
     monkeypatch.setattr("skdiscrepancy._data.frames.MOST_CATEGORIES", 4)

@@ -146,7 +146,9 @@ def test_wide_samples_agree_with_whole_matrices():
 def test_data_frames_and_columns_are_taken():
     frames = (pd.DataFrame(Z, columns=list("abc")) for Z in (X, Y))
     assert_allclose(
-        mmd_subsets(*frames, **FEW).values, mmd_subsets(X, Y, **FEW).values, rtol=1e-12
+        mmd_subsets(*frames, encoder=None, **FEW).values,
+        mmd_subsets(X, Y, **FEW).values,
+        rtol=1e-12,
     )
     columns = mmd_subsets(pd.Series(X[:, 0]), Y[:, 0], **FEW)
     assert_allclose(columns.values, mmd_subsets(X[:, :1], Y[:, :1], **FEW).values)

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from datetime import date, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_X_y, validate_data
 
-from skdiscrepancy._data.checks import shown
+from skdiscrepancy._data.checks import shown, warn_user
 
 
 def is_a(X: Any, package: str, *names: str) -> bool:
@@ -35,9 +36,22 @@ def is_a(X: Any, package: str, *names: str) -> bool:
 
 
 def refuse_unreadable(X: Any, name: str) -> None:
-    """Refuse blocks, masked entries, and a table that is not computed yet."""
+    """Refuse blocks, masked entries, paths, images, and what is not computed yet."""
     refuse_blocks(X, name)
     refuse_masked(X, name)
+    shape = getattr(X, "shape", None)
+    if isinstance(X if shape != () else np.asarray(X).item(), (str, PathLike)):
+        raise TypeError(
+            f"{name} == {shown(X)}, must be an array or a table, not text. Read a file "
+            "first, for example with pandas.read_csv or pandas.read_parquet."
+        )
+    if len(shape or ()) > 2:
+        raise ValueError(
+            f"{name} has shape {shape}, must have two dimensions. For images and other "
+            f"arrays, pass {name}.reshape(len({name}), -1), one row for each."
+        )
+    if getattr(X, "requires_grad", False):
+        raise TypeError(f"{name} is a tensor with a gradient. Pass {name}.detach().")
     if is_a(X, "polars", "LazyFrame"):
         raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
 
@@ -348,6 +362,7 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     """
     if isinstance(X, (list, tuple)) and not len(X):
         raise ValueError("X has 0 rows, must have at least one.")
+    refuse_unreadable(X, "X")
     unique_names(X, "X")
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
@@ -369,7 +384,7 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
         Allowed types of the sample, None for labels of any type.
     """
     # Arrays of numbers are the usual case.
-    if type(X) is not np.ndarray or X.dtype.kind not in "fiub":
+    if type(X) is not np.ndarray or X.dtype.kind not in "fiub" or X.ndim != 2:
         refuse_unreadable(X, name)
         unique_names(X, name)
         if dtype is not None:
@@ -530,6 +545,18 @@ def validate_with_target(estimator: Any, X: Any, y: Any, **options: Any) -> Any:
     return check_rows(X, estimator=estimator, y=y, multi_output=True, **options)
 
 
+def warn_of_other_index(X: Any, y: Any, name: str = "y") -> None:
+    """Warn if X and y are of pandas, and the labels of their rows differ."""
+    kinds = "DataFrame", "Series"
+    both = is_a(X, "pandas", *kinds) and is_a(y, "pandas", *kinds)
+    if both and len(X) == len(y) and not X.index.equals(y.index):
+        warn_user(
+            f"The index of {name} is not the index of X. Rows are compared by their "
+            f"position. If they are in another order, pass {name}.loc[X.index]. If the "
+            f"order is right, pass {name}.to_numpy()."
+        )
+
+
 def tag_target(tags: Any) -> Any:
     """Set the tags that y is required and may have several columns."""
     for name in ("required", "multi_output", "two_d_labels"):
@@ -611,7 +638,7 @@ def check_weights(
     try:
         weights = check_rows(sample_weight, name, ensure_2d=False, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        if name in str(error) and "has text" not in str(error):
+        if name in str(error) and " text" not in str(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         must = f"must be an array of {n} numbers >= 0."

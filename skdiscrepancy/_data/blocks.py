@@ -482,9 +482,10 @@ class LazyRows:
 
     @property
     def needs_encoding(self) -> bool:
-        """Whether some columns are not numbers, or some values are missing."""
+        """Whether the rows are a table, and not one column of known numbers."""
         columns = self.summaries or ()
-        return any(c.n_missing or c.form.kind != "number" for c in columns)
+        mixed = any(c.n_missing or c.form.kind != "number" for c in columns)
+        return mixed or len(self.columns) > 1
 
     def summarize(self, like: Any = None) -> list[Summary]:
         """Summarise the columns of a table, read `like` other columns if it is given.

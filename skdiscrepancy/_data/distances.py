@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial, reduce
 from itertools import chain
@@ -393,6 +393,19 @@ NEIGHBOURS = 64
 # Relative error of a distance between neighbours above which digits count as lost.
 LOST = 3e-5
 Index = slice | np.ndarray
+
+
+def varying_columns(*samples: Any) -> Sequence[Any]:
+    """Return samples without columns that are constant, which change no distance.
+
+    An encoded table has many, such as the indicators of values that are never missing.
+    """
+    if not all(isinstance(sample, np.ndarray) for sample in samples):
+        return samples
+    first = samples[0][:1]
+    varies = np.any([np.any(sample != first, axis=0) for sample in samples], axis=0)
+    varies[0] |= not varies.any()
+    return samples if varies.all() else [sample[:, varies] for sample in samples]
 
 
 class Rows:

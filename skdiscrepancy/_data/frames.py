@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from narwhals.stable.v2.dependencies import is_into_dataframe
 from scipy.sparse import issparse
 
 from skdiscrepancy._data.arrays import (
+    MAX_LABELS,
     is_a,
     is_date,
     is_missing,
@@ -28,7 +30,7 @@ from skdiscrepancy._data.arrays import (
     too_large,
     unique_names,
 )
-from skdiscrepancy._data.checks import shown
+from skdiscrepancy._data.checks import shown, warn_user
 
 Kind = Literal["number", "date", "duration", "ordered", "category"]
 # Steps of each numpy unit in a second, and seconds in each unit. Durations in months
@@ -103,6 +105,8 @@ def as_table(X: Any, *, named: bool = False) -> Any:
         rows = (v for v in X[:1] if not isinstance(v, (list, tuple)))
         flat = any(not (v.shape if hasattr(v, "shape") else np.ndim(v)) for v in rows)
         return [[value] for value in X] if flat else X
+    if is_a(X, "pyarrow", "ChunkedArray"):
+        return sys.modules["pyarrow"].table({"0": X})
     if len(getattr(X, "shape", ())) != 1:
         return X
     if issparse(X):
@@ -110,11 +114,10 @@ def as_table(X: Any, *, named: bool = False) -> Any:
     if isinstance(X, np.ndarray) or is_a(X, "dask.array", "Array"):
         return X[:, np.newaxis]
     # A frame keeps missing values and types that arrays do not have.
-    if is_a(X, "dask.dataframe", "Series") or is_a(X, "pandas", "Series"):
-        return X.to_frame() if named else X.to_frame(name=0)
-    if is_a(X, "polars", "Series"):
-        table = X.to_frame(name=X.name if named else "0")
-        if needs_encoding(table):
+    if hasattr(X, "to_frame"):
+        own = "0" if is_a(X, "polars", "Series") else 0
+        table = X.to_frame(name=X.name if named else own)
+        if named or is_a(X, "dask.dataframe", "Series") or needs_encoding(table):
             return table
     return np.asarray(X)[:, np.newaxis]
 
@@ -149,13 +152,13 @@ def series_of(table: Any) -> list[nw.Series]:
 
 
 def needs_encoding(X: Any) -> bool:
-    """Return whether a table has a column that is not all numbers, all of them known.
+    """Return whether data are a table, and not one column of known numbers.
 
-    A table with two columns of one name is refused where it is read.
+    One column has no other columns that it could be weighed against.
     """
-    if not is_table(X) or len(set(names := names_of(X))) < len(names):
-        return False
-    return not all(map(_are_known_numbers, series_of(X)))
+    if not is_table(X) or len(names_of(X)) != 1:
+        return is_table(X)
+    return not _are_known_numbers(series_of(X)[0])
 
 
 def read_columns(X: Any, name: str = "X", like: Any = None) -> list[Column]:
@@ -373,6 +376,12 @@ class _ColumnReader:
             durations = np.array([_duration(value) for value in known])
             column = Column(self.label, "duration", durations)
         else:
+            if _is_text_of_numbers(known):
+                warn_user(
+                    f"Column {self.label!r} holds numbers stored as text, so every "
+                    "number is treated as a category. Convert the column to numbers, "
+                    "for example with pandas.to_numeric, or to categories."
+                )
             return self._category(codes, known)
         return replace(column, values=np.append(column.values, np.nan)[codes])
 
@@ -456,6 +465,15 @@ class _ColumnReader:
         seconds = whole * SECONDS.get(unit, 1.0)
         seconds[np.isnat(dates)] = np.nan
         return seconds, rest / STEPS.get(unit, 1)
+
+
+def _is_text_of_numbers(values: list[Any]) -> bool:
+    """Return whether values are numbers as text. A few whole numbers may be labels."""
+    try:
+        numbers = [float(value + "") for value in values]
+    except (TypeError, ValueError):
+        return False
+    return len(values) > MAX_LABELS or not all(map(float.is_integer, numbers))
 
 
 def _has_zone(value: Any) -> bool:

@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.stats import iqr
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._data.arrays import check_weights, n_rows, rows_with_weight
-from skdiscrepancy._data.blocks import LazyRows
+from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     PARAMETERS,
     KeywordHints,
@@ -27,7 +28,9 @@ from skdiscrepancy._data.checks import (
     refuse_several,
     shown,
     value_of,
+    warn_user,
 )
+from skdiscrepancy._data.frames import Layout, is_table
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
@@ -41,14 +44,19 @@ from skdiscrepancy._statistics.second_order import (
 )
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
+from skdiscrepancy.kernels._base import (
+    EnergyKernel,
+    KernelLike,
+    refuse_balanced,
+    resolve_columns,
+)
 from skdiscrepancy.kernels._names import (
     KERNELS,
     N_BANDWIDTHS,
     check_bandwidths,
     check_kernel,
 )
-from skdiscrepancy.kernels._radial import warn_if_indefinite
+from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
 # Corrections of p-values for the number of tests.
@@ -237,7 +245,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""
         fitted = getattr(self, "encoder_", None)
-        return Reader(kernels, least, self.encoder, self, encoder_=fitted)
+        encoder = getattr(self, "encoder", None)
+        return Reader(kernels, least, encoder, self, encoder_=fitted)
 
     def _estimate(self, core: Any, settings: Settings) -> DiscrepancyResult:
         """Compute the discrepancy of a Gram over the design, and its uncertainty."""
@@ -312,6 +321,40 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         return Run(self.n_jobs, self.verbose)
 
 
+# Rows that show how a column is spread, and the largest ratio of two spreads.
+SPREAD_ROWS, MOST_SPREAD = 4096, 100
+SCALE_COLUMNS = (
+    "Pass a DataFrame, in which every column counts the same, or scale the columns, "
+    "for example with StandardScaler or TableEncoder. Pass encoder=None to take "
+    "distances as they are without this warning."
+)
+
+
+def warn_of_spreads(
+    rows: Any, kernels: Any, table: Any, name: str, remedy: str = SCALE_COLUMNS
+) -> None:
+    """Warn if the distances that kernels take hardly see some columns of an array.
+
+    The spread is the interquartile range, which one outlier does not change. Columns
+    of which it is zero have no typical distance, and are left out.
+    """
+    rows = rows.sample if isinstance(rows, LazyRows) else rows
+    seen = any(isinstance(k, (RadialKernel, EnergyKernel)) for k in kernels)
+    points = isinstance(rows, np.ndarray) and rows.dtype.kind == "f"
+    # The columns of tables have been scaled, or should not be.
+    if not (seen and points) or isinstance(table, Layout) or is_table(table_of(table)):
+        return
+    with np.errstate(over="ignore"):
+        spread = iqr(rows[:: -(-len(rows) // SPREAD_ROWS)], axis=0)
+    small, large = np.nanargmin(np.where(spread > 0, spread, np.inf)), spread.argmax()
+    if spread[large] / MOST_SPREAD > spread[small] > 0:
+        warn_user(
+            f"The interquartile range of column {large} of {name} is "
+            f"{spread[large] / spread[small]:.3g} times that of column {small}, so "
+            f"distances between rows hardly depend on column {small}. {remedy}"
+        )
+
+
 @in_one_blas_thread
 def collection_of(
     estimator: Any,
@@ -327,6 +370,12 @@ def collection_of(
     """
     kernels = resolve_columns(kernels, table, samples[0].shape[1])
     warn_if_indefinite(kernels, samples[0].shape[1])
+    of, remedy = "y" if name == "target_bandwidth" else "X", SCALE_COLUMNS
+    if hasattr(estimator, "standardize"):
+        remedy = "Set standardize=True to divide columns by standard deviations."
+    scaled = getattr(estimator, "standardize", False)
+    if isinstance(getattr(estimator, "encoder", "auto"), str) and not scaled:
+        warn_of_spreads(samples[0], kernels, table, of, remedy)
     run = None
     if effective_n_jobs(estimator.n_jobs) > 1:
         # Threads for every joblib backend, because there are few rows.

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_weights, tag_target
+from skdiscrepancy._data.arrays import check_weights, tag_target, warn_of_other_index
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RUN,
@@ -48,7 +48,12 @@ from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._statistics.dependence import centring_offsets, hsic_statistics
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels._base import KernelLike, RowKernel, refuse_balanced
+from skdiscrepancy.kernels._base import (
+    KernelLike,
+    RowKernel,
+    refuse_balanced,
+    sample_dtype,
+)
 from skdiscrepancy.kernels._names import (
     N_BANDWIDTHS,
     as_target,
@@ -56,6 +61,7 @@ from skdiscrepancy.kernels._names import (
     check_kernel,
     kernel_name,
 )
+from skdiscrepancy.tables import encode_target, fit_target_encoder, layout_of
 
 # Norms of centred matrices below this fraction of the trace are rounding errors.
 CONSTANT = 1e-12
@@ -486,7 +492,8 @@ class _Layers:
             reader.fit([table], [title])
             rows = reader.rows(table, title)
             rows, self.weights = settings.with_weight(rows, sample_weight)
-            self.kernels.append(settings.choose(side, rows, layer))
+            layout = layout_of(reader.encoder_, table)
+            self.kernels.append(settings.choose(side, rows, layout))
             self.rows.append(rows)
 
 
@@ -540,10 +547,11 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         Unbiased HSIC, which needs four rows in each batch, or the biased one, for which
         the result depends on the size of the batches.
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
-        missing values with :class:`~skdiscrepancy.TableEncoder`, fitted to the
-        first batch, and leaves complete numbers unchanged. None refuses such a
-        DataFrame. A transformer is cloned, fitted, and encodes all X.
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.TableEncoder`, fitted to the first batch, so that
+        every column counts the same, and takes arrays as they are. None takes numbers
+        as they are and refuses other columns. A transformer is cloned, fitted, and
+        encodes all X.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
         features, the time grows linearly with the number of rows of a batch. Kernels
@@ -573,7 +581,9 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     target_kernel_ : kernel object
         Kernel on y.
     encoder_ : transformer or None
-        The fitted encoder. None if X needs no encoding.
+        The fitted encoder of X. None if X is an array.
+    target_encoder_ : TableEncoder or None
+        The fitted encoder of y. None if y is an array, labels, or one column.
     feature_seed_ : int
         Seed of the random features.
     n_features_in_ : int
@@ -716,10 +726,14 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         seed = self.random_state if first else getattr(self, "feature_seed_", 0)
         settings = check_cka_params(vars(self) | {"random_state": seed})
         tables = X, y
+        warn_of_other_index(X, y)
         of_x, of_y = settings.kernels
+        labels = sample_dtype(of_y) is None
         reader = Reader(of_x, settings.least_rows, self.encoder, self)
         if first:
             self.encoder_, self.feature_seed_ = reader.fit([X]), settings.seed
+            self.target_encoder_ = fit_target_encoder(self.encoder, y, labels=labels)
+        y = encode_target(self.encoder, self.target_encoder_, y, labels=labels)
         reader.encoder_ = self.encoder_
         settings = settings._replace(seed=self.feature_seed_)
         X, y = reader.rows_with_target(X, y, reset=first)
@@ -728,8 +742,9 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         X, weights = settings.with_weight(X, sample_weight)
         y, _ = settings.with_weight(y, sample_weight)
         if first:
-            self.kernel_ = settings.choose(0, X, tables[0])
-            self.target_kernel_ = settings.choose(1, y, tables[1])
+            layouts = map(layout_of, (self.encoder_, self.target_encoder_), tables)
+            self.kernel_ = settings.choose(0, X, next(layouts))
+            self.target_kernel_ = settings.choose(1, y, next(layouts))
             self.n_targets_in_ = y.shape[1]
         elif y.shape[1] != self.n_targets_in_:
             raise ValueError(
@@ -797,7 +812,7 @@ def cka_score(
         None weights all rows equally.
     encoder : "auto", None or transformer, default="auto"
         "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
         complete numbers unchanged. None refuses such a DataFrame. A transformer is
         cloned, fitted, and encodes all layers.
     n_components : int or None, default=None

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skdiscrepancy._data.arrays import is_on_disk, tag_target
+from skdiscrepancy._data.arrays import is_on_disk, tag_target, warn_of_other_index
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -129,12 +129,13 @@ class HSICEstimator(BaseDiscrepancy):
         of rows (pairs of rows if `second_order`) for complete designs, and the number
         of pairs in the design divided by n = N/2 for incomplete designs.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
-        cloned, fitted, and encodes all X. Unless `encoder` is None, numbers of y with
-        missing values or beside labels are encoded too, and a missing label is a label
-        of its own.
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.TableEncoder`, so that every column counts the
+        same, and takes arrays as they are. None takes numbers as they are and refuses
+        other columns. A transformer is
+        cloned, fitted, and encodes all X. Unless `encoder` is None, several
+        columns of y, and numbers with missing values, are encoded too, and a missing
+        label is a label of its own.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
         features [4]_, the time grows linearly with the number of rows. 256 features
@@ -165,9 +166,9 @@ class HSICEstimator(BaseDiscrepancy):
     target_kernels_ : list of kernel objects
         Collection of kernels on y, each with one number as bandwidth.
     encoder_ : transformer or None
-        Fitted encoder of X. None if X needs none.
+        Fitted encoder of X. None if X is an array.
     target_encoder_ : TableEncoder or None
-        Fitted encoder of y. None if y needs none.
+        Fitted encoder of y. None if y is an array, labels or one column of numbers.
     feature_seed_ : int
         Seed of the random features, if there are `n_components`.
     n_features_in_ : int
@@ -566,6 +567,7 @@ class HSICEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, reader: Reader, settings: Settings, *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y as the kernels read them."""
+        warn_of_other_index(X, y)
         if isinstance(X, LazyRows):
             return reader.rows(X, reset=reset), y
         if issparse(y):

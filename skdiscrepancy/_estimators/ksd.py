@@ -296,7 +296,7 @@ def refuse_without_density(X: Any) -> None:
         raise ValueError(
             f"X has {found[0]} in column {found[1]!r}, must have known numbers. KSD "
             "compares rows with the density of a model, so each column must be a "
-            "number. Drop or convert the column, or pass a transformer as `encoder`."
+            "number. Drop or convert the column."
         )
 
 
@@ -448,9 +448,8 @@ def ksd_test_by_draws(
         )
     # All draws use the same pairs or features, and their fits start from the same seed.
     [seed] = draw_seeds(options.generator, 1)
-    # Draws have encoded columns already.
     one = (clone if refit else copy)(estimator)
-    one.set_params(n_jobs=1, verbose=0, encoder=None)
+    one.set_params(n_jobs=1, verbose=0)
     if refit and is_density_estimator(estimator.model):
         start = estimator.model_.get_params()
         one.model.set_params(
@@ -562,10 +561,6 @@ class KSDEstimator(BaseDiscrepancy):
     fuse_nu : "auto" or float, default="auto"
         Parameter of "fuse". A larger value is closer to "max". "auto" is the number of
         rows n for complete designs, and the number of pairs divided by n for others.
-    encoder : "auto", None or transformer, default="auto"
-        A transformer is cloned, fitted, and encodes all data before the model sees
-        them. "auto" and None refuse a DataFrame that has categories, dates or missing
-        values, because they have no density.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
         features [4]_, the time grows linearly with the number of rows. 256 features
@@ -595,8 +590,6 @@ class KSDEstimator(BaseDiscrepancy):
         Standard deviations of the columns, None if `standardize` is False.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
-    encoder_ : transformer or None
-        Fitted encoder. None if the data need none.
     feature_seed_ : int
         Seed of the random features, if there are `n_components`.
     n_features_in_ : int
@@ -631,7 +624,7 @@ class KSDEstimator(BaseDiscrepancy):
     """
 
     _discrepancy = "KSD"
-    _learns_from = (*BaseDiscrepancy._learns_from, "model", "standardize")
+    _learns_from = ("kernel", "bandwidth", "n_bandwidths", "model", "standardize")
     _own_checks: ClassVar = {
         "model": lambda values: check_model(values["model"]),
         "kernel": lambda values: check_differentiable(values["kernel"]),
@@ -648,7 +641,6 @@ class KSDEstimator(BaseDiscrepancy):
     squared: bool = True
     pooling: str | None = "fuse"
     fuse_nu: Any = "auto"
-    encoder: Any = "auto"
     n_components: Any = None
     n_jobs: int | None = None
     random_state: RandomStateLike = None
@@ -660,8 +652,8 @@ class KSDEstimator(BaseDiscrepancy):
 
         A density estimator that is already fitted is cloned and fitted again, with a
         warning. A :class:`~sklearn.frozen.FrozenEstimator` is never fitted again. If
-        you change `model`, `standardize`, `encoder` or a parameter of the kernels after
-        `fit`, the other methods ask you to call `fit` again.
+        you change `model`, `standardize` or a parameter of the kernels after `fit`, the
+        other methods ask you to call `fit` again.
 
         Parameters
         ----------
@@ -927,18 +919,13 @@ class KSDEstimator(BaseDiscrepancy):
         # Tests, and the Gaussian distribution that None stands for, need two rows.
         two = self.model is None or settings.options is not None
         least = 2 if two else settings.design._least_rows()
-        reader = self._reader(None, least)
-        X = reader.blocks(X)
-        # Categories and missing values have no density, so "auto" has nothing to do.
-        reader.encoder = None if isinstance(self.encoder, str) else self.encoder
-        self.encoder_ = reader.fit([X])
+        X = self._reader(None, least).blocks(X)
         return self._validate(X, reset=True, least=least)
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
         if not reset:
             self._refuse_changed()
-        if self.encoder_ is None:
-            refuse_without_density(X)
+        refuse_without_density(X)
         return self._reader(None, least).rows(X, reset=reset)
 
     @explains_keywords

@@ -383,9 +383,10 @@ class MMDEstimator(BaseDiscrepancy):
         for samples of m and n rows, n for complete designs on n pairs (X_i, Y_i), and
         the number of pairs in the design divided by n for incomplete designs.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.TableEncoder`, so that every column counts the
+        same, and takes arrays as they are. None takes numbers as they are and refuses
+        other columns. A transformer is
         cloned, fitted, and encodes all data.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
@@ -419,7 +420,7 @@ class MMDEstimator(BaseDiscrepancy):
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
-        Fitted encoder. None if the data need none.
+        Fitted encoder. None for arrays.
     feature_seed_ : int
         Seed of the random features, if there are `n_components`.
     n_features_in_ : int

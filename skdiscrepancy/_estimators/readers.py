@@ -41,6 +41,7 @@ from skdiscrepancy._gram.run import BRIEF, progress
 from skdiscrepancy.kernels._base import (
     IndicatorKernel,
     KernelLike,
+    PrecomputedKernel,
     accept_sparse,
     sample_dtype,
 )
@@ -145,10 +146,10 @@ class Reader:
     def fit(self, tables: list[Any], names: Sequence[str] = ("X", "Y")) -> Any:
         """Fit the encoder to the rows of all tables, if they need one; return it."""
         self.encoder_ = None
-        # Kernels on labels read columns of any type themselves.
-        labels = self.kernels is not None and sample_dtype(self.kernels) is None
-        arrays = all(type(table) is np.ndarray for table in tables)
-        if not (isinstance(self.encoder, str) and (labels or arrays)):
+        # Kernels on labels, or on positions in a matrix, read columns themselves.
+        own = self.kernels is not None and sample_dtype(self.kernels) is None
+        own |= any(isinstance(k, PrecomputedKernel) for k in self.kernels or ())
+        if not (isinstance(self.encoder, str) and own):
             self.encoder_ = fit_encoder(self.encoder, tables, names)
         return self.encoder_
 
@@ -316,7 +317,12 @@ def side_by_side(
         return list(variables)
     reader._refuse_in_memory(names[first], kinds[first])
     parts: list[Any] = []
-    whole, how = variables[first], (reader.least, reader._watch)
+
+    def encoded(*sides: LazyRows) -> list[LazyRows]:
+        own = (fit_target_encoder(reader.encoder, Z, labels=False) for Z in sides)
+        return list(map(encode, own, sides))
+
+    whole, how = variables[first], (reader.least, reader._watch, encoded)
     for i in order[1:]:
         x, y = pair_of_rows(whole, variables[i], *how, names=(names[first], names[i]))
         parts, whole = [*(parts or [x]), y], x.whole

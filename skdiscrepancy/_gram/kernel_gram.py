@@ -27,6 +27,7 @@ from skdiscrepancy._data.distances import (
     aligned_distances,
     block_distances,
     cross_products,
+    varying_columns,
 )
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
@@ -442,7 +443,10 @@ def gram(
         return FeatureGram(maps, blocks_of(*samples, run=run), weights, kept=kept)
     readings: dict[Hashable, Any] = {}
     centred: Rows | None = None
-    for key in dict.fromkeys(map(reading_key, kernels)):
+    keys = dict.fromkeys(map(reading_key, kernels))
+    if all(isinstance(key, Real) for key in keys):
+        samples = tuple(varying_columns(*samples))
+    for key in keys:
         if key is LabelReading:
             numeric = all(sample.dtype.kind == "f" for sample in samples)
             dtype = np.result_type(*samples) if numeric else np.float64

@@ -33,6 +33,7 @@ from skdiscrepancy._data.arrays import (
     rows_with_weight,
     tag_target,
     validate_with_target,
+    warn_of_other_index,
 )
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
@@ -52,7 +53,6 @@ from skdiscrepancy._data.frames import (
     Column,
     check_column_encoder,
     is_table,
-    needs_encoding,
     read_columns,
     take_columns,
 )
@@ -231,6 +231,7 @@ def read_inputs(
         rows, target = pair_of_rows(X, y, 2)
         check_columns(owner, rows.header, reset=True)
         return _inputs(rows, rows.columns, None, params, sample_weight), target
+    warn_of_other_index(X, y)
     check_column_encoder(encoder, X, kinds=("number",))
     if sample_weight is not None:
         X, y, sample_weight = with_weight(sample_weight, X, y)
@@ -238,8 +239,8 @@ def read_inputs(
     y = Reader(None, encoder=encoder).target(y, labels=labels_of_y)
     options: Any = dict(dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
     names, kinds = names_of(X), None
-    if needs_encoding(X):
-        columns = read_columns(X)
+    columns = read_columns(X) if is_table(X) else []
+    if any(column.missing.any() or column.kind != "number" for column in columns):
         names = [column.name for column in columns]
         kinds = [str(column.kind) for column in columns]
         if owner is not None:

@@ -233,8 +233,6 @@ def ksd_compare(
         Number of bandwidths of a "grid".
     standardize : bool, default=False
         Divide each column by its standard deviation before kernels are computed.
-    encoder : "auto", None or transformer, default="auto"
-        How to encode tables, as in :class:`~skdiscrepancy.KSDEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
         None weights all rows equally.

@@ -21,7 +21,12 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn import get_config
 
-from skdiscrepancy._data.arrays import SparseRows, check_rows, kind_of_blocks
+from skdiscrepancy._data.arrays import (
+    SparseRows,
+    check_rows,
+    kind_of_blocks,
+    warn_of_other_index,
+)
 from skdiscrepancy._data.blocks import LazyRows, lazy_pair, lazy_rows
 from skdiscrepancy._data.checks import RUN, shown, takes_parameters_of
 from skdiscrepancy._data.frames import as_numbers, as_table, is_table
@@ -497,6 +502,7 @@ def hsic_matrix(
             f"blocks of rows, not {kernel_name(checked)} of another package."
         )
     check_correction(correction)
+    warn_of_other_index(X, y)
     if given.n_components is not None:
         X, y = _lazy(X, y)
     x_names, left = _read_columns(X, "X", encoder)

@@ -31,6 +31,7 @@ from skdiscrepancy._data.arrays import (
     refuse_blocks,
     refuse_missing,
     unique_names,
+    warn_of_other_index,
 )
 from skdiscrepancy._data.blocks import LazyRows, open_rows, table_of
 from skdiscrepancy._data.checks import (
@@ -462,8 +463,8 @@ def _test_columns(
     """Run a test for each column, in threads, and correct the p-values."""
     names, columns = data
     seeds = draw_seeds(generator_of(estimator.random_state), len(columns))
-    # Threads run columns, not parts of them.
-    one = copy(estimator).set_params(n_jobs=1, verbose=0, encoder="auto")
+    # Threads run columns, not parts of them. The columns are encoded.
+    one = copy(estimator).set_params(n_jobs=1, verbose=0, encoder=None)
     # All tests look at the order of their rows together.
     # Shifts are as many as there are rows.
     in_stages = not settings.options.n_resamples and settings.options.method != "shift"
@@ -788,6 +789,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
             chosen = lazy_target_kernels(rows, settings.kernels)
             settings = replace(settings, target_kernels=chosen)
         return _test_columns(estimator, settings, (names, columns), rows)
+    warn_of_other_index(X, y)
     names, columns = read_samples((X,), ("X",), estimator.encoder)
     y = reader.target(y, labels=labels)
     # Checked here, so that the error does not name the first column.
@@ -1095,9 +1097,10 @@ def k_sample_test(
         chooses the length from the data. None treats rows as independent. See
         :ref:`series`.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables. "auto" encodes DataFrames that have categories, dates or
-        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such DataFrames. A transformer is
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.TableEncoder`, so that every column counts the
+        same, and takes arrays as they are. None takes numbers as they are and refuses
+        other columns. A transformer is
         cloned and fitted to the rows of all samples.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random

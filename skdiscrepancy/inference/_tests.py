@@ -40,7 +40,7 @@ from skdiscrepancy._data.frames import (
     check_column_encoder,
     is_table,
 )
-from skdiscrepancy._estimators.base import Settings, check_parameters
+from skdiscrepancy._estimators.base import Settings, check_parameters, warn_of_spreads
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import (
     KSDEstimator,
@@ -104,6 +104,9 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
     A small p-value means that the distributions differ. The test can detect any
     difference, not only of the means, for example data drift (covariate shift). By
     default, its false positive rate (type I error) is exact.
+
+    A DataFrame is a table: every column counts the same. An array is a set of points:
+    distances are taken as they are.
 
     By default, the test computes the unbiased MMD for Gaussian and Laplace kernels with
     many bandwidths, chosen from both samples. It divides the MMD of each kernel by each
@@ -696,6 +699,8 @@ def read_variable(Z: Any, name: str, values: dict[str, Any]) -> tuple[Any, list[
     if all_labels or labels:
         return rows, kernels[:1] if all_labels else [IndicatorKernel()]
     warn_if_indefinite(kernels, rows.shape[1])
+    if isinstance(encoder, str):
+        warn_of_spreads(rows, kernels, Z, name)
     # As many bandwidths for every variable.
     found, n_bandwidths = [], values["n_bandwidths"]
     for kernel in kernels:
@@ -877,7 +882,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     read: list[tuple[np.ndarray, list[Any]]] = []
     titles = [f"variables[{i}]" for i in range(len(variables))]
     like = HSICEstimator(n_components=n_components, verbose=values["verbose"])
-    reader = Reader(None, MIN_ROWS, estimator=like)
+    reader = Reader(None, MIN_ROWS, values["encoder"], estimator=like)
     for Z, name in zip(side_by_side(reader, variables, titles), titles, strict=True):
         read.append(read_variable(Z, name, values))
         n, own = len(read[0][0]), len(read[-1][0])
@@ -1174,7 +1179,7 @@ def conditional_hsic_test(
         Number of bandwidths for "grid".
     encoder : "auto", None or transformer, default="auto"
         How to read DataFrames X and `given` that do not only hold numbers. "auto" uses
-        :class:`~skdiscrepancy.tables.TableEncoder` where it is needed. None refuses
+        :class:`~skdiscrepancy.TableEncoder` where it is needed. None refuses
         such tables.
     n_components : int or None, default=None
         Number of random features. The product of the kernel on Z with both products of

@@ -632,9 +632,10 @@ class DriftMonitor(BaseEstimator):
         reference sample, which may be read by blocks: a dask array or DataFrame, a list
         of blocks, or a function that returns an iterator of blocks.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        "auto" encodes every DataFrame with
+        :class:`~skdiscrepancy.TableEncoder`, so that every column counts the
+        same, and takes arrays as they are. None takes numbers as they are and refuses
+        other columns. A transformer is
         cloned, fitted, and encodes all data.
     n_jobs : int or None, default=None
         Number of threads of `fit`. The thresholds do not depend on it.
@@ -654,7 +655,7 @@ class DriftMonitor(BaseEstimator):
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
-        Fitted encoder. None if the data need none.
+        Fitted encoder. None for arrays.
     thresholds_ : ndarray of shape (window_size,)
         Threshold for the first full window, for the second full window and so on. The
         last threshold is for all later windows.
