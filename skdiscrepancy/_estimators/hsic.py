@@ -638,6 +638,7 @@ def hsic_score(
     """
     estimator = HSICEstimator(**params)
     settings = estimator._check_params()
+    warn_of_other_index(X, y)
     rows = estimator._learn(as_table(X), y, settings, sample_weight)
     return estimator._compare(*rows, settings).value
 

@@ -25,6 +25,7 @@ from skdiscrepancy._data.arrays import (
     refuse_blocks,
     refuse_different_labels,
     refuse_numbers_among_labels,
+    warn_of_other_index,
 )
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
@@ -289,6 +290,7 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
     0.001
     """
     estimator, settings = checked_test(HSICEstimator, params)
+    warn_of_other_index(X, y)
     rows = estimator._learn(as_table(X), y, settings)[:2]
     return estimator._test_rows(*rows, settings)
 
