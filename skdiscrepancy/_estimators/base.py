@@ -37,12 +37,7 @@ from skdiscrepancy._statistics.second_order import Statistics, check_finite
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
-from skdiscrepancy.kernels._names import (
-    KERNELS,
-    N_BANDWIDTHS,
-    check_bandwidths,
-    check_kernel,
-)
+from skdiscrepancy.kernels._names import KERNELS, check_bandwidths, check_kernel
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
@@ -72,7 +67,7 @@ def check_parameters(
 def _bandwidths_of(kernel: str, name: str) -> Callable[..., Any]:
     """Return the check of a bandwidth parameter of the kernels of another one."""
     return lambda values: check_bandwidths(
-        values[kernel], values[name], name, values.get("n_bandwidths", N_BANDWIDTHS)
+        values[kernel], values[name], name, values.get("n_bandwidths")
     )
 
 

@@ -250,8 +250,8 @@ DETERMINED = 0.97
 @takes_parameters_of(
     check_options,
     HSICEstimator,
-    names="regressor n_resamples n_groups pooling block_length kernel target_kernel "
-    f"bandwidth target_bandwidth n_bandwidths encoder n_components {RUN}",
+    names="regressor n_resamples pooling block_length kernel target_kernel "
+    f"bandwidth target_bandwidth encoder n_components {RUN}",
     kernel="gaussian",
     bandwidth=None,
     target_bandwidth=None,
@@ -302,9 +302,6 @@ def conditional_hsic_test(
     n_resamples : int, default=999
         Number of vectors of random signs. p-values are multiples of
         1 / (1 + `n_resamples`).
-    n_groups : int or None, default=256
-        Largest number of random signs. With more rows, random groups of rows share a
-        sign. None gives each row its own sign.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How to combine several pairs of kernels. "max" takes the largest statistic,
         "mean" the mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
@@ -330,8 +327,6 @@ def conditional_hsic_test(
     target_bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
             default=None
         Bandwidths of the kernels on y, chosen like `bandwidth`.
-    n_bandwidths : int, default=10
-        Number of bandwidths for "grid".
     encoder : "auto", None or transformer, default="auto"
         How to read DataFrames X and `given` that do not only hold numbers. "auto" uses
         :class:`~skdiscrepancy.TableEncoder` where it is needed. None refuses
