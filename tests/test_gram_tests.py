@@ -60,7 +60,6 @@ def assert_same(found, expected):
         {"design": "x"},
         {"method": "swap", "design": "r"},
         {"second_order": True},
-        {"n_groups": 40, "n_resamples": 99},
     ],
     ids=str,
 )

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import binom
+from switches import groups_of_rows
 
 from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_test, mmd_test_from_gram
 from skdiscrepancy.kernels import GaussianKernel
@@ -87,7 +88,8 @@ def test_type_one_error_of_paired_samples():
 
 def test_groups_of_pairs_are_swapped_if_there_are_many():
     X, Y = before_and_after(n=90, change=0.03)
-    result = mmd_test(X, Y, paired=True, n_groups=32, **ONE)
+    with groups_of_rows(32):
+        result = mmd_test(X, Y, paired=True, **ONE)
     generator = np.random.RandomState(0)
     order = generator.permutation(90)
     H = core(X[order], Y[order])

@@ -250,17 +250,16 @@ POOLING = {"pooling": words("pooling")}
 TEST = {
     "method": words("method"),
     "pooling": words("pooling"),
-    "n_groups": values(["32", "None", "np.int64(40)", "1000"], [*HOSTILE_SIZES, "31"]),
     "block_length": values(
         ["None", "1", "2", "np.int64(3)", "'auto'"], [*HOSTILE_SIZES, "'long'"]
     ),
 }
 CONDITIONAL = {
-    **{key: STATISTIC[key] for key in ("kernel", "bandwidth", "n_bandwidths")},
+    **{key: STATISTIC[key] for key in ("kernel", "bandwidth")},
     "encoder": STATISTIC["encoder"],
     **VERBOSE,
     **TARGET,
-    **{key: TEST[key] for key in ("pooling", "n_groups", "block_length")},
+    **{key: TEST[key] for key in ("pooling", "block_length")},
     "regressor": values(["None", "LinearRegression()"], ["3", "LinearRegression"]),
 }
 PAIRED = {"paired": BOOL}

@@ -25,7 +25,6 @@ JOINT = {
 SAMPLES = {
     **POOLED,
     "encoder": params.STATISTIC["encoder"],
-    "n_groups": params.TEST["n_groups"],
     "correction": params.values(["'shaffer'", "'holm'", "None"], ["'nope'", "3", "[]"]),
     "groups": params.values(["None"], ["'a'", "3", "[0] * len(X)", "[]", "X"], 8),
 }

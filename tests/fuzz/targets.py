@@ -19,10 +19,9 @@ PAIRS = data.with_target("X", "y")
 MODEL = data.with_model("X")
 KSD_TEST = {**params.TEST, **RESAMPLES}
 MMD_TEST = {**KSD_TEST, **params.PAIRED}
-HSIC_TEST = {key: v for key, v in KSD_TEST.items() if key != "n_groups"}
 TEST_OF = {
     "MMDEstimator": MMD_TEST,
-    "HSICEstimator": HSIC_TEST,
+    "HSICEstimator": KSD_TEST,
     "KSDEstimator": KSD_TEST,
 }
 
@@ -63,7 +62,7 @@ TARGETS = {
     "hsic_test": target(
         "hsic_test(X, y, {keywords})",
         PAIRS,
-        {**params.HSIC, **HSIC_TEST, **RUN},
+        {**params.HSIC, **KSD_TEST, **RUN},
         callables="hsic_test",
         documented=is_test,
         near="pvalue",
@@ -93,7 +92,7 @@ TARGETS = {
     "hsic_column_tests": target(
         "hsic_column_tests(X, y, {keywords})",
         data.with_target("X", "y", widest=12, many=60),
-        {**params.HSIC, **HSIC_TEST, **RUN, "correction": params.words("correction")},
+        {**params.HSIC, **KSD_TEST, **RUN, "correction": params.words("correction")},
         callables="hsic_column_tests",
     ),
     "drift_report": target(
@@ -155,7 +154,7 @@ TARGETS = {
     "hsic_test_from_gram": target(
         "hsic_test_from_gram(K, L, {keywords})",
         data.gram_matrices(("K", "m"), ("L", "m"), lists=True),
-        {k: v for k, v in params.GRAM_TEST.items() if k != "n_groups"},
+        params.GRAM_TEST,
         callables="hsic_test_from_gram",
         documented=is_test,
         near="pvalue",
