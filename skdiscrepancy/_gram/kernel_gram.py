@@ -43,13 +43,7 @@ from skdiscrepancy._gram.sorted_columns import (
     states_of,
     sums_across,
 )
-from skdiscrepancy._gram.tiles import (
-    Gram,
-    GroupSums,
-    Shared,
-    Values,
-    check_group_memory,
-)
+from skdiscrepancy._gram.tiles import Gram, GroupSums, Shared, Values
 from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile, Runs
 from skdiscrepancy._loops.tile_loops import decay_values
 from skdiscrepancy.kernels._base import (
@@ -429,7 +423,6 @@ class MixedGram(KernelGram):
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Return the sums over groups of rows, in sorted order where kernels allow."""
         n_groups = len(bounds) - 1
-        check_group_memory(self.n_kernels, n_groups)
         shapes: list[Any] = [(n_groups, n_groups), (self.n,), (), (self.n,)]
         sums = GroupSums(*(np.empty((self.n_kernels, *shape)) for shape in shapes))
         for ks, part in self._each("groups", n_groups):
