@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
@@ -36,10 +37,12 @@ from skdiscrepancy._data.frames import (
     CODED,
     WORDS,
     Column,
+    Layout,
     Summary,
     column_error,
     is_table,
     merge_summaries,
+    names_of,
     needs_encoding,
     read_columns,
     series_of,
@@ -162,8 +165,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             The blocks of all columns, float64. A DataFrame if you call `set_output`.
         """
         check_is_fitted(self)
-        forms = [block.form for block in self._blocks]
-        columns = self._read(X, "X", forms, reset=False)
+        columns = self._read(X, "X", [b.form for b in self._blocks], reset=False)
         n_rows, width = len(columns[0].values), self.output_slices_[-1].stop
         # With the default, a column becomes at most 32 columns.
         if n_rows * width > MOST_NUMBERS and width > 32 * len(columns):
@@ -178,9 +180,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             block.write(column, encoded[:, where])
         return encoded
 
-    def get_feature_names_out(
-        self, input_features: ArrayLike | None = None
-    ) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of the encoding.
 
         Parameters
@@ -228,16 +228,26 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                 "equally frequent, so their encoding carries almost no information. "
                 "Drop identifiers, and pass a larger max_categories for other columns."
             )
+        return self._lay_out([len(block.suffixes) for block in self._blocks])
+
+    def _lay_out(self, widths: list[int]) -> TableEncoder:
+        """Set what the columns hold, and where the encoding has them."""
         self.kinds_ = [str(block.form.kind) for block in self._blocks]
-        ends = np.cumsum([0, *(len(block.suffixes) for block in self._blocks)])
-        self.output_slices_ = [slice(*ends) for ends in pairwise(ends.tolist())]
+        ends = np.cumsum([0, *widths]).tolist()
+        self.output_slices_ = [slice(*ends) for ends in pairwise(ends)]
         return self
 
+    def _only(self, columns: np.ndarray) -> TableEncoder:
+        """Return an encoder of some of the columns."""
+        some, widths = copy(self), [s.stop - s.start for s in self.output_slices_]
+        some._blocks = [self._blocks[j] for j in columns]
+        some.n_features_in_ = len(columns)
+        if hasattr(self, "feature_names_in_"):
+            some.feature_names_in_ = self.feature_names_in_[columns]
+        return some._lay_out([widths[j] for j in columns])
+
     def _summarize(
-        self,
-        tables: Sequence[Any],
-        names: Sequence[str],
-        forms: Sequence[Column | None] | None = None,
+        self, tables: Sequence[Any], names: Sequence[str], forms: Any = None
     ) -> list[Summary]:
         """Summarise the columns of all tables, read as the columns of some forms."""
         found: list[Summary] = []
@@ -253,18 +263,13 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             found = merge_summaries(found, own) if found else own
         return found
 
-    def _read(
-        self, X: Any, name: str, like: Sequence[Column | None] | None, *, reset: bool
-    ) -> list[Column]:
+    def _read(self, X: Any, name: str, like: Any, *, reset: bool) -> list[Column]:
         """Read a table, and compare its columns with those of the first table."""
         columns = read_columns(X, name, like)
         # The words are from scikit-learn.
         if not columns or not len(columns[0].values):
-            what = "sample" if columns else "feature"
-            raise ValueError(
-                f"{name} has 0 {what}(s) (shape={np.shape(X)}) while a minimum of 1 is "
-                "required."
-            )
+            what = f"0 {'sample' if columns else 'feature'}(s) (shape={np.shape(X)})"
+            raise ValueError(f"{name} has {what} while a minimum of 1 is required.")
         self._check(X, name, reset=reset)
         return columns
 
@@ -278,9 +283,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
+        for name in ("allow_nan", "categorical", "string"):
+            setattr(tags.input_tags, name, True)
         return tags
 
 
@@ -289,6 +293,9 @@ class LabelCodes(OneToOneFeatureMixin, TableEncoder):
 
     Numbers without missing values stay as they are.
     """
+
+    def _lay_out(self, widths: list[int]) -> TableEncoder:
+        return super()._lay_out([1] * len(widths))
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return the codes of all columns."""
@@ -360,11 +367,10 @@ class _NumberBlock:
         with np.errstate(over="ignore", invalid="ignore"):
             encoded = (np.ldexp(values, -self.exponent) - self.median) / self.scale
         encoded[missing] = 0.0
-        if not np.all(np.isfinite(encoded)):
-            value = column.values[~np.isfinite(encoded)][0]
-            near = "values that are less far from the values seen in fit."
-            allowed = f"{near} Rescale the data."
-            raise column_error("X", value, self.form.name, allowed)
+        if not np.all(finite := np.isfinite(encoded)):
+            near = "values that are less far from the values seen in fit. Rescale the "
+            value = column.values[~finite][0]
+            raise column_error("X", value, self.form.name, f"{near}data.")
         out[:, 0] = encoded
         out[:, 1] = np.where(unseen, -1.0, missing)
 
@@ -427,13 +433,11 @@ class _CategoryBlock:
         return cls(column.form, positions, tuple(suffixes), scale, unseen, useless)
 
     def codes(self, column: Column) -> np.ndarray:
-        missing = len(self.suffixes) - 2
         found = [self.positions.get(level, self.unseen) for level in column.levels]
-        return np.array([*found, missing])[column.codes]
+        return np.array([*found, len(self.suffixes) - 2])[column.codes]
 
     def write(self, column: Column, out: np.ndarray) -> None:
-        codes = self.codes(column)
-        out[np.arange(len(codes)), codes] = self.scale
+        out[np.arange(len(out)), self.codes(column)] = self.scale
 
 
 def _numbers_like(
@@ -442,20 +446,17 @@ def _numbers_like(
     """Return floats, NaN where there is none, and which levels are not in the form."""
     if form.kind == "ordered":
         ranks = {level: i for i, level in enumerate(form.levels)}
-        levels, codes = column.levels, column.codes
-        found = [ranks.get(level, -1.0) for level in levels]
-        values = np.array([*found, np.nan])[codes]
+        found = [ranks.get(level, -1.0) for level in column.levels]
+        values = np.array([*found, np.nan])[column.codes]
         unseen = values < 0
-        values[unseen] = np.nan
-        return values, unseen
+        return np.where(unseen, np.nan, values), unseen
     if column.kind == form.kind:
         return column.values, False
     if column.missing.all():
         return np.full(len(column.values), np.nan), False
     what = WORDS[column.kind]
     if column.kind == "category":
-        levels, codes = column.levels, column.codes
-        present = [levels[code] for code in np.unique(codes[codes >= 0])]
+        present = [column.levels[code] for code in np.unique(column.codes) if code >= 0]
         text = [level for level in present if isinstance(level, str)]
         what = shown((text or present)[0])
     raise ValueError(
@@ -484,22 +485,25 @@ def fit_encoder(
     encoder : transformer or None
         The fitted transformer. None if the tables need no encoding.
     """
-    lazy = [table for table in tables if isinstance(table, LazyRows)]
-    if lazy:
-        refuse_encoder_of_blocks(encoder)
-    if lazy and lazy[0].whole is not None:
-        # Rows of X and y that are read together have been encoded.
-        return lazy[0].encoder
+    for table in tables:
+        if isinstance(table, LazyRows):
+            refuse_encoder_of_blocks(encoder)
+            if table.whole is not None:
+                # Rows of X and y that are read together have been encoded.
+                return table.encoder
     auto = isinstance(encoder, str)
-    others = (table for table in tables if not isinstance(table, LazyRows))
-    needed = any(t.needs_encoding for t in lazy) or any(map(needs_encoding, others))
-    if encoder is None or (auto and not needed):
+    if encoder is None or (auto and not any(map(_is_encoded, tables))):
         return None
     fitted = TableEncoder() if auto else clone(encoder)
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
     if isinstance(fitted, TableEncoder):
         return fitted._fit_tables(tables, titles)
     return _run(fitted, "fit", _stacked(tables, titles))
+
+
+def _is_encoded(X: Any) -> bool:
+    """Return whether the encoder "auto" encodes a table."""
+    return X.needs_encoding if isinstance(X, LazyRows) else needs_encoding(X)
 
 
 def encode(encoder: Any, X: Any) -> Any:
@@ -516,10 +520,9 @@ def encode(encoder: Any, X: Any) -> Any:
     encoded = _run(encoder, "transform", X)
     values = encoded.data if issparse(encoded) else np.asarray(encoded)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError(
-            f"encoder == {shown(encoder)} returned NaN or infinity for X or Y, must "
-            "return finite numbers. Rescale the data, or impute missing values."
-        )
+        must = "must return finite numbers. Rescale the data, or impute missing values."
+        found = "returned NaN or infinity for X or Y"
+        raise ValueError(f"encoder == {shown(encoder)} {found}, {must}")
     return encoded
 
 
@@ -531,10 +534,8 @@ def _run(encoder: Any, method: str, X: Any) -> Any:
             return getattr(encoder, method)(X)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"encoder == {shown(encoder)}, must be able to {method} the columns of X: "
-            f"{error}"
-        ) from error
+        must = f"must be able to {method} the columns of X: {error}"
+        raise kind(f"encoder == {shown(encoder)}, {must}") from error
 
 
 def refuse_encoder_of_blocks(encoder: Any) -> None:
@@ -547,6 +548,14 @@ def refuse_encoder_of_blocks(encoder: Any) -> None:
         )
 
 
+# How each package stacks tables. Integers beside floats are floats, as in pandas.
+STACKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "pandas": ("concat", {"ignore_index": True}),
+    "polars": ("concat", {"how": "vertical_relaxed"}),
+    "pyarrow": ("concat_tables", {"promote_options": "permissive"}),
+}
+
+
 def _stacked(tables: list[Any], titles: list[str]) -> Any:
     """Return the rows of all tables as one table of their type."""
     if len(tables) == 1:
@@ -557,41 +566,46 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
         types = ", ".join(f"{package}.{kind.__name__}" for package, kind in kinds)
         raise TypeError(f"The samples have the types {types}, {one_type}")
     if is_table(tables[0]):
-        module = import_module(kinds[0][0])
-        if kinds[0][0] == "pandas":
-            return module.concat(tables, ignore_index=True)
-        # Integers beside floats are floats, as in pandas.
-        if kinds[0][0] == "pyarrow":
-            stack, failure = module.concat_tables, module.ArrowException
-            options = {"promote_options": "permissive"}
-        else:
-            stack, failure = module.concat, module.exceptions.PolarsError
-            options = {"how": "vertical_relaxed"}
+        stack, options = STACKS[kinds[0][0]]
         try:
-            return stack(tables, **options)
-        except failure as error:
-            raise ValueError(
-                f"Y has columns that cannot be stacked below the columns of X: {error}"
-            ) from error
+            return getattr(import_module(kinds[0][0]), stack)(tables, **options)
+        except Exception as error:
+            failed = "columns that cannot be stacked below the columns of X"
+            raise ValueError(f"Y has {failed}: {error}") from error
     parts = [table if issparse(table) else np.asarray(table) for table in tables]
     for part, title in zip(parts, titles, strict=True):
         if not part.ndim:
-            raise TypeError(
-                f"{title} == {shown(part.item())}, must be an array or a table."
-            )
+            found = shown(part.item())
+            raise TypeError(f"{title} == {found}, must be an array or a table.")
         if part.shape[1:] != parts[0].shape[1:]:
-            raise ValueError(
-                f"{title} has the shape {part.shape}, must have as many features as "
-                f"{titles[0]}, which has the shape {parts[0].shape}."
-            )
+            must = f"as many features as {titles[0]}, of shape {parts[0].shape}."
+            raise ValueError(f"{title} has the shape {part.shape}, must have {must}")
     if issparse(parts[0]):
         return vstack(parts, format="csr")
     try:
         return np.concatenate(parts)
     except TypeError:
-        dtypes = ", ".join(str(part.dtype) for part in parts)
-        message = f"The samples have values of the types {dtypes}, {one_type}"
-        raise TypeError(message) from None
+        types = f"values of the types {', '.join(str(part.dtype) for part in parts)}"
+        raise TypeError(f"The samples have {types}, {one_type}") from None
+
+
+def layout_of(encoder: Any, X: Any) -> Any:
+    """Return where the columns of a table stand after encoding, for kernels.
+
+    The columns of other transformers than a TableEncoder are the columns that come out.
+    """
+    if isinstance(X, LazyRows):
+        X = X.header
+    if encoder is None:
+        return X
+    if hasattr(encoder, "output_slices_"):
+        blocks = [list(range(s.start, s.stop)) for s in encoder.output_slices_]
+        return Layout(names_of(X), blocks, X)
+    try:
+        names = list(encoder.get_feature_names_out())
+    except (AttributeError, NotImplementedError, ValueError):
+        return None
+    return Layout(names, [[j] for j in range(len(names))])
 
 
 class MissingLabel(Enum):
@@ -680,10 +694,8 @@ def _are_labels(table: Any, columns: list[Column]) -> bool:
     values = _objects(table)
     coded = [column.kind in CODED for column in columns]
     missing = np.array([column.missing for column in columns])
-    if not all(
-        is_coded or are_integers(values[~missing[j], j])
-        for j, is_coded in enumerate(coded)
-    ):
+    numbers = [values[~m, j] for j, m in enumerate(missing) if not coded[j]]
+    if not all(map(are_integers, numbers)):
         return False
     known = ~missing.any(axis=0)
     return any(coded) or bool(np.any(known) and are_labels(values[known]))

@@ -19,7 +19,8 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy.tables import TableEncoder
+from skdiscrepancy._data.blocks import lazy_rows, open_rows
+from skdiscrepancy.tables import TableEncoder, encode
 
 pa = pytest.importorskip("pyarrow")
 da = pytest.importorskip("dask.array")
@@ -252,3 +253,44 @@ def test_fitted_encoders_know_the_number_of_categories():
     params = {**PARAMS, "encoder": encoder}
     found = mmd_score(pieces(table), pieces(mixed(1)), **params)
     assert_allclose(found, mmd_score(table, mixed(1), **params), 1e-9)
+
+
+def all_rows(rows):
+    return np.concatenate(rows.reduce(lambda block, _: [block], lambda a, b: a + b))
+
+
+def test_columns_of_blocks_are_those_of_the_encoded_table(source):
+    table = mixed(0)
+    rows = open_rows(source(table), "X")
+    encoder = TableEncoder()._fit_tables([rows], ["X"])
+    rows = lazy_rows(encode(encoder, rows), "X")
+    expected = all_rows(rows)
+    # Some columns of a category, a missing indicator, and a column of numbers.
+    names = encoder.get_feature_names_out().tolist()
+    chosen = [names.index(name) for name in ("word_v", "half_missing", "number")]
+    view = rows.take(chosen)
+    assert view.columns == ["number", "half", "word"]
+    assert_allclose(all_rows(view), expected[:, chosen], rtol=1e-15)
+    assert_allclose(all_rows(view.take([2])), expected[:, chosen[2:]], rtol=1e-15)
+
+
+def test_dask_reads_no_other_columns_of_a_parquet_file(tmp_path):
+    mixed(0).to_parquet(tmp_path / "x.parquet", row_group_size=50)
+    lazy = dd.read_parquet(tmp_path / "x.parquet", split_row_groups=True)
+    view = lazy_rows(lazy[["number", "count"]], "X").take([1])
+    with_all, with_one = (len(part.compute().columns) for part in (lazy, view.parts[0]))
+    assert (with_all, with_one, len(view.parts)) == (8, 1, 4)
+
+
+def test_a_changed_column_is_refused_by_a_view_of_it_alone():
+    table, calls = mixed(0)[["number", "count"]], []
+
+    def blocks():
+        calls.append(None)
+        # The first pass looks at the types, and the second at the values.
+        return [table if len(calls) < 3 else table.assign(number=table["number"] + 1)]
+
+    rows = lazy_rows(blocks, "X")
+    assert_allclose(all_rows(rows.take([1])), table[["count"]])
+    with pytest.raises(ValueError, match=r"values of X .* have changed"):
+        all_rows(rows.take([0]))

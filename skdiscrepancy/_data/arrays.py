@@ -15,24 +15,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from narwhals.stable.v2.dependencies import is_into_dataframe
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_X_y, validate_data
 
 from skdiscrepancy._data.checks import shown
-
-# What to pass in place of an iterator, for error messages.
-BLOCKS = (
-    "a function without arguments that returns a new iterator of blocks, such as "
-    "`lambda: ParquetFile(path).iter_batches()`, or a list of blocks"
-)
 
 
 def is_a(X: Any, package: str, *names: str) -> bool:
@@ -59,9 +51,9 @@ def kind_of_blocks(X: Any) -> str | None:
     if is_a(X, "dask.dataframe", "DataFrame", "Series"):
         return "a dask DataFrame"
     if isinstance(X, (list, tuple)):
-        shapes = (getattr(block, "shape", None) for block in X)
+        shapes = [getattr(block, "shape", None) for block in X]
         blocks = all(isinstance(s, tuple) and len(s) == 2 for s in shapes)
-        return "a list of blocks" if len(X) and blocks else None
+        return "a list of blocks" if shapes and blocks else None
     if isinstance(X, Iterator):
         return "an iterator"
     function = callable(X) and not hasattr(X, "shape") and not isinstance(X, type)
@@ -70,32 +62,27 @@ def kind_of_blocks(X: Any) -> str | None:
 
 def is_on_disk(X: Any) -> bool:
     """Return whether an array is a memory map, or a view of a memory map."""
-    while isinstance(X, np.ndarray):
-        if isinstance(X, np.memmap):
-            return True
+    while isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
         X = X.base
-    return False
+    return isinstance(X, np.memmap)
 
 
 def refuse_blocks(X: Any, name: str, why: str = "") -> None:
     """Refuse data in blocks where the rows must be in memory, and say why."""
     kind = kind_of_blocks(X)
     if kind == "an iterator":
-        refuse_iterator(X, name)
+        raise TypeError(
+            f"{name} is an iterator ({type(X).__name__}), which can be read only once, "
+            "but the rows are needed several times. Pass a function without arguments "
+            "that returns a new iterator of blocks, such as `lambda: "
+            "ParquetFile(path).iter_batches()`, or a list of blocks."
+        )
     if kind is not None:
         raise ValueError(
             f"{name} is {kind}, must be an array or a table here. {why}If the rows fit "
             "into memory, pass an array. The user guide lists the functions that read "
             "data by blocks ('Which question takes which data')."
         )
-
-
-def refuse_iterator(X: Any, name: str) -> None:
-    """Refuse an iterator, which can be read only once."""
-    raise TypeError(
-        f"{name} is an iterator ({type(X).__name__}), which can be read only once, but "
-        f"the rows are needed several times. Pass {BLOCKS}."
-    )
 
 
 class SparseRows:
@@ -162,30 +149,21 @@ def as_block(rows: Any) -> Any:
     return rows.matrix if isinstance(rows, SparseRows) else rows
 
 
-def read_only(A: Any, B: Any) -> tuple[Any, Any]:
-    """Return the same blocks, but functions of the user cannot write into them."""
-    first = _read_only(A)
-    return first, first if B is A else _read_only(B)
-
-
-def _read_only(block: Any) -> Any:
-    """Return a view of an array, or of the values of a sparse matrix."""
-    if issparse(block):
-        parts = (_read_only(block.data), block.indices, block.indptr)
-        return csr_array(parts, shape=block.shape)
-    view = block.view()
-    view.flags.writeable = False
-    return view
+def read_only(A: Any, B: Any = None) -> Any:
+    """Return one or two blocks that functions of the user cannot write into."""
+    if issparse(A):
+        view: Any = csr_array((read_only(A.data), A.indices, A.indptr), shape=A.shape)
+    else:
+        view = A.view()
+        view.flags.writeable = False
+    return view if B is None else (view, view if B is A else read_only(B))
 
 
 def of_one_kind(*parts: Any) -> tuple[Any, ...]:
     """Return samples that are all sparse if one of them is, else as they are."""
     if not any(isinstance(part, SparseRows) for part in parts):
         return parts
-    return tuple(
-        part if isinstance(part, SparseRows) else SparseRows(csr_array(part))
-        for part in parts
-    )
+    return tuple(SparseRows(csr_array(as_block(part))) for part in parts)
 
 
 def inner_products(A: Any, B: Any) -> np.ndarray:
@@ -209,19 +187,16 @@ def is_numeric(values: np.ndarray) -> bool:
     """
     if values.dtype != object:
         return values.dtype.kind in "iufmM"
-    columns = values.reshape(len(values), -1).T
-    return all(
-        any(all(map(is_kind, column)) for is_kind in (is_number, is_date, is_span))
-        for column in columns
-    )
+    for column in values.reshape(len(values), -1).T:
+        if not any(all(map(kind, column)) for kind in (is_number, is_date, is_span)):
+            return False
+    return True
 
 
-def too_large(name: str) -> str:
-    """Return the error message for numbers that overflow a float."""
-    return (
-        f"{name} holds a number that is too large for floating point, must hold "
-        "numbers below 1e308. Rescale the data."
-    )
+def too_large(name: str) -> ValueError:
+    """Return the error for numbers that overflow a float."""
+    what = "a number that is too large for floating point, must hold numbers below"
+    return ValueError(f"{name} holds {what} 1e308. Rescale the data.")
 
 
 def is_number(value: Any) -> bool:
@@ -248,9 +223,8 @@ def as_array(labels: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(labels)
     except ValueError:
-        raise ValueError(
-            f"{name} has rows of different lengths, must have one length for all."
-        ) from None
+        lengths = "rows of different lengths, must have one length for all."
+        raise ValueError(f"{name} has {lengths}") from None
     if array.dtype.kind in "US" and not hasattr(labels, "dtype"):
         # If a list has numbers and strings, numpy would turn the numbers into strings.
         array = np.asarray(labels, dtype=object)
@@ -263,10 +237,8 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
     if labels.ndim == 1:
         labels = labels[:, np.newaxis]
     if labels.ndim != 2 or labels.size == 0:
-        raise ValueError(
-            f"{name} has shape {labels.shape}, must have at least one row and one or "
-            "two dimensions."
-        )
+        must = "must have at least one row and one or two dimensions."
+        raise ValueError(f"{name} has shape {labels.shape}, {must}")
     refuse_missing(labels, name)
     return labels
 
@@ -307,10 +279,8 @@ def encode_labels(*parts: np.ndarray) -> np.ndarray:
             try:
                 inverse = np.array([known.setdefault(v, len(known)) for v in column])
             except TypeError as error:
-                raise TypeError(
-                    f"{error}; each argument must be a hashable label, like a string "
-                    "or number."
-                ) from error
+                must = "each label must be hashable, like a string or number."
+                raise TypeError(f"{error}; {must}") from error
         codes = codes * (inverse.max() + 1) + inverse
         codes = np.unique(codes, return_inverse=True)[1]
     return codes
@@ -337,7 +307,7 @@ _HOW_TO_ENCODE = (
 
 
 def check_rows(
-    X: ArrayLike, name: str = "X", *, estimator: Any = None, **options: Any
+    X: Any, name: str = "X", *, estimator: Any = None, **options: Any
 ) -> np.ndarray:
     """Return a sample as a float64 array, or as float32 if it is float32 already.
 
@@ -361,9 +331,14 @@ def check_rows(
     """
     options = {"dtype": FLOATS, **options}
     with readable(X, name, options["dtype"]):
-        if estimator is None:
-            return as_rows(check_array(X, input_name=name, **options))
-        return as_rows(validate_data(estimator, X, **options))
+        if estimator is not None:
+            found = validate_data(estimator, X, **options)
+        elif "y" in options:
+            found = check_X_y(X, **options)
+        else:
+            found = check_array(X, input_name=name, **options)
+    rows: Any = (as_rows(found[0]), found[1]) if "y" in options else as_rows(found)
+    return rows
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
@@ -412,7 +387,7 @@ def _explain(error: Exception, X: Any, name: str, dtype: Any) -> None:
     """Raise a clearer error than scikit-learn and numpy, if there is one."""
     text, names = str(error), names_of(X)
     if isinstance(error, OverflowError):
-        raise ValueError(too_large(name)) from None
+        raise too_large(name) from None
     if dtype is None and names and isinstance(error, TypeError):
         for _, values in _columns_of(X):
             refuse_missing(values, name)
@@ -469,9 +444,8 @@ def _explain(error: Exception, X: Any, name: str, dtype: Any) -> None:
 def names_of(X: Any) -> list[Any]:
     """Return the column names of a table, or an empty list for other data."""
     # Arrays are the usual case.
-    if isinstance(X, np.ndarray) or not (
-        is_into_dataframe(X) or is_a(X, "dask.dataframe", "DataFrame")
-    ):
+    array = isinstance(X, np.ndarray)
+    if array or not (is_into_dataframe(X) or is_a(X, "dask.dataframe", "DataFrame")):
         return []
     # In arrow tables, `columns` holds the data instead of the names.
     return list(X.column_names if is_a(X, "pyarrow", "Table") else X.columns)
@@ -486,9 +460,7 @@ def unique_names(X: Any, name: str) -> list[Any]:
 
 
 def _types_of(X: Any) -> list[Any]:
-    """Return the types of the columns of a table, or an empty list for other data."""
-    if not names_of(X):
-        return []
+    """Return the types of the columns of a table."""
     return list(X.schema.types if is_a(X, "pyarrow", "Table") else X.dtypes)
 
 
@@ -504,11 +476,11 @@ def _columns_of(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
 
 def _refuse_dates(X: Any, name: str) -> None:
     """Raise an error if a column of a table, or an array, has dates or durations."""
-    columns = [
-        (f"column {column!r} of type {kind}", kind, X[column])
-        for column, kind in zip(names_of(X), _types_of(X), strict=True)
-    ]
-    if hasattr(X, "dtype"):
+    columns: Any = []
+    if names := names_of(X):
+        pairs = zip(names, _types_of(X), strict=True)
+        columns = [(f"column {c!r} of type {kind}", kind, X[c]) for c, kind in pairs]
+    elif hasattr(X, "dtype"):
         typed = getattr(X.dtype, "kind", "") in ("m", "M")
         columns = [(f"the type {X.dtype}" if typed else "dates", X.dtype, X)]
     for what, kind, values in columns:
@@ -518,10 +490,8 @@ def _refuse_dates(X: Any, name: str) -> None:
             if not any(is_date(item) or is_span(item) for item in items):
                 continue
         if has_missing(np.asarray(values)):
-            raise ValueError(
-                f"Input {name} contains NaN, NaT or None, which are missing values, "
-                f"beside dates or durations. {_HOW_TO_ENCODE}."
-            )
+            found = f"Input {name} contains NaN, NaT or None, which are missing values"
+            raise ValueError(f"{found}, beside dates or durations. {_HOW_TO_ENCODE}.")
         raise ValueError(
             f"{name} has {what}, must have numbers. {_HOW_TO_ENCODE}, or convert dates "
             "and durations to numbers first, for example to seconds since the first "
@@ -531,11 +501,10 @@ def _refuse_dates(X: Any, name: str) -> None:
 
 # Integers with at most this many distinct values count as labels.
 MAX_LABELS = 20
+AS_LABELS = "To use numbers as labels, set target_kernel='indicator'."
 
 
-def validate_with_target(
-    estimator: Any, X: Any, y: Any, **options: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def validate_with_target(estimator: Any, X: Any, y: Any, **options: Any) -> Any:
     """Validate X and y like scikit-learn, but keep the type of labels.
 
     If `estimator` is None, feature names are neither checked nor stored.
@@ -546,10 +515,7 @@ def validate_with_target(
         # Afterwards, scikit-learn turns nullable integers and booleans into floats.
         y = as_array(y, "y")
         refuse_missing(y, "y")
-    with readable(X, "X", options.get("dtype")):
-        check = check_X_y if estimator is None else partial(validate_data, estimator)
-        X, y = check(X, y, multi_output=True, **options)
-    return as_rows(X), y
+    return check_rows(X, estimator=estimator, y=y, multi_output=True, **options)
 
 
 def tag_target(tags: Any) -> Any:
@@ -589,22 +555,16 @@ def refuse_different_labels(y: np.ndarray, name: str = "y") -> None:
 
 
 def refuse_numbers_among_labels(
-    y: np.ndarray,
-    name: str = "y",
-    remedy: str = "To use numbers as labels, set target_kernel='indicator'.",
+    y: np.ndarray, name: str = "y", remedy: str = AS_LABELS
 ) -> None:
     """Raise an error for columns of numbers beside columns of labels.
 
     If the numbers were labels, no two rows would be equal.
     """
-    if y.ndim == 1 or y.dtype != object:
-        return
-    for j, column in enumerate(y.T):
+    for j, column in enumerate(y.T if y.ndim > 1 and y.dtype == object else ()):
         if is_numeric(column) and not are_integers(column):
-            raise ValueError(
-                f"Column {j} of {name} holds numbers and another one labels, must be "
-                f"of one kind. {remedy}"
-            )
+            what = "holds numbers and another one labels, must be of one kind."
+            raise ValueError(f"Column {j} of {name} {what} {remedy}")
 
 
 def are_integers(y: np.ndarray) -> bool:
@@ -612,10 +572,7 @@ def are_integers(y: np.ndarray) -> bool:
     if y.dtype != object:
         return y.dtype.kind in "iu"
     # Python counts numpy durations as integers.
-    return all(
-        isinstance(value, Integral) and not isinstance(value, np.timedelta64)
-        for value in y.ravel()
-    )
+    return all(isinstance(v, Integral) and not is_span(v) for v in y.ravel())
 
 
 def check_weights(
@@ -645,20 +602,19 @@ def check_weights(
         if name in str(error) and "has text" not in str(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"{name} == {shown(sample_weight)}, must be an array of {n} numbers >= 0."
-        ) from error
+        must = f"must be an array of {n} numbers >= 0."
+        raise kind(f"{name} == {shown(sample_weight)}, {must}") from error
     if weights.shape != (n,):
         raise ValueError(f"{name} has shape {weights.shape}, must have {(n,)}.")
     largest = weights.max()
     # The sum of very large weights overflows.
     weights = weights / largest if largest > 0 else weights
-    if np.any(weights < 0) or np.count_nonzero(weights) < least:
+    below, above = np.count_nonzero(weights < 0), np.count_nonzero(weights > 0)
+    if below or above < least:
+        zero = "" if below or above else " All weights are zero."
         raise ValueError(
-            f"{name} has {np.count_nonzero(weights < 0)} negative and "
-            f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
-            f"at least {least}, respectively."
-            f"{'' if np.any(weights) else ' All weights are zero.'}"
+            f"{name} has {below} negative and {above} positive weights, must have none "
+            f"and at least {least}, respectively.{zero}"
         )
     return weights / weights.sum()
 
@@ -679,15 +635,12 @@ def rows_with_weight(X: Any, weights: np.ndarray) -> Any:
     if np.all(weights > 0):
         return X
     some = np.flatnonzero(weights)
-    if issparse(X):
-        return X.tocsr()[some]
-    if hasattr(X, "iloc"):
-        return X.iloc[some]
     if isinstance(X, (list, tuple)):
         return [X[i] for i in some]
     if is_a(X, "pyarrow", "Table"):
         return X.take(some)
-    return X[some] if hasattr(X, "__getitem__") else np.asarray(X)[some]
+    rows = X.tocsr() if issparse(X) else getattr(X, "iloc", X)
+    return rows[some] if hasattr(rows, "__getitem__") else np.asarray(X)[some]
 
 
 def other_weights(weights: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial, reduce
-from itertools import count, repeat, zip_longest
+from itertools import compress, count, repeat, zip_longest
 from math import inf
 from operator import add
 from typing import Any, NamedTuple
@@ -20,10 +20,11 @@ import numpy as np
 from skdiscrepancy._data.arrays import (
     FLOATS,
     check_rows,
+    encode_labels,
     is_a,
     kind_of_blocks,
     names_of,
-    refuse_iterator,
+    refuse_blocks,
     unique_names,
 )
 from skdiscrepancy._data.checks import shown
@@ -33,16 +34,13 @@ from skdiscrepancy._data.frames import (
     is_table,
     merge_summaries,
     read_columns,
+    take_columns,
 )
 
 # Multiples of this number modulo 1 are spread evenly.
 GOLDEN = (5**0.5 - 1) / 2
 WEIGHTS = np.arange(1, 2**12 + 1) * GOLDEN
-
-
 WEIGHTS -= np.rint(WEIGHTS)
-
-
 # Rounding changes the fingerprint of d columns at most by this number times sqrt(d).
 ROUNDING = 1e-5
 
@@ -71,10 +69,8 @@ def read_block(
     # Values are checked by `refuse_not_finite` and `view_of`.
     rows = check_rows(block, name, ensure_all_finite=False, ensure_min_samples=0)
     if n_features is not None and rows.shape[1] != n_features:
-        raise ValueError(
-            f"A block of {name} has {rows.shape[1]} columns, must have {n_features} as "
-            "the first block."
-        )
+        must = f"must have {n_features} as the first block."
+        raise ValueError(f"A block of {name} has {rows.shape[1]} columns, {must}")
     return rows if dtype is None else rows.astype(dtype, copy=False)
 
 
@@ -92,13 +88,13 @@ def refuse_not_finite(rows: np.ndarray, labels: list[Any], start: int) -> None:
         )
 
 
-def fingerprint(rows: np.ndarray, labels: list[Any]) -> dict[str, float]:
-    """Return a number for each sample in a block, which other values change.
+def fingerprint(rows: np.ndarray) -> np.ndarray:
+    """Return a number for each column of a block, which other values change.
 
     Rounding hardly changes the number, because a program may round the values of a
-    block differently in every pass. A column contributes ``s / r + log(r)``, where s is
-    a weighted sum of its values, and r is of the order of its Euclidean norm. The
-    weights scatter around zero, so that values far from zero hide no change.
+    block differently in every pass. It is ``s / r + log(r)``, where s is a weighted sum
+    of the values, and r is of the order of their Euclidean norm. The weights scatter
+    around zero, so that values far from zero hide no change.
     """
     n, d = rows.shape
     weights = WEIGHTS.astype(rows.dtype)
@@ -109,50 +105,37 @@ def fingerprint(rows: np.ndarray, labels: list[Any]) -> dict[str, float]:
             sums += (1 + i * GOLDEN % 1) * (weights[: len(strip)] @ strip)
         sizes = np.abs(rows[:: n // 64 + 1]).mean(axis=0, dtype=np.float64) * np.sqrt(n)
         norms = np.maximum(np.hypot(sums, sizes), np.finfo(np.float64).tiny)
-        terms = (sums / norms + np.log(norms)) * (1 + np.arange(d) * GOLDEN % 1)
-    terms[~np.isfinite(terms)] = 0
-    names = [name for name, _ in labels]
-    return {name: terms[np.array(names) == name].sum() for name in dict.fromkeys(names)}
+        return np.nan_to_num(sums / norms + np.log(norms), posinf=0, neginf=0)
 
 
-def view_of(
-    rows: np.ndarray, view: tuple[Any, ...], start: int, seen: dict[str, float]
-) -> np.ndarray:
+def view_of(rows: np.ndarray, view: Any, start: int, seen: Any) -> np.ndarray:
     """Return the chosen columns of a block, in their scale.
 
     A block with another fingerprint than an earlier pass has seen is refused.
     """
     labels, chosen, scale = view
-    tolerance = ROUNDING * np.sqrt(rows.shape[1])
-    for name, number in fingerprint(rows, labels).items() if seen else ():
-        # Of two samples side by side, an earlier pass may have seen only the first.
-        if abs(seen.get(name, number) - number) > tolerance:
-            refuse_not_finite(rows, labels, start)
-            raise ValueError(
-                f"The values of {name} in the block that begins with row {start} have "
-                "changed since an earlier pass over the data. Blocks must be the same "
-                "in every pass. Draw random blocks with a fixed seed, or store the "
-                "blocks first."
-            )
+    # Of two samples side by side, an earlier pass may have seen only the first.
+    change = fingerprint(rows[:, : len(seen)]) - seen if len(seen) else seen
+    if np.linalg.norm(change) > ROUNDING * np.sqrt(rows.shape[1]):
+        refuse_not_finite(rows, labels, start)
+        name, _ = labels[np.argmax(np.abs(change))]
+        raise ValueError(
+            f"The values of {name} in the block that begins with row {start} have "
+            "changed since an earlier pass over the data. Blocks must be the same in "
+            "every pass. Draw random blocks with a fixed seed, or store the blocks "
+            "first."
+        )
     rows = rows if chosen is None else rows[:, chosen]
     return rows if scale is None else rows / scale
 
 
-def on_partition(
-    function: Callable[[np.ndarray, Any], Any],
-    read: Callable[[Any], np.ndarray],
-    view: tuple[Any, ...],
-    partition: Any,
-    extra: Any,
-) -> Any:
+def on_partition(function: Any, read: Any, view: Any, part: Any, extra: Any) -> Any:
     """Apply a function to a partition that has not changed."""
     (start, size, seen), extra = extra
-    rows = read(partition)
+    rows = read(part)
     if len(rows) != size:
-        raise ValueError(
-            f"The partition of {view[0][0][0]} that begins with row {start} has "
-            f"{len(rows)} rows, must have {size} as before."
-        )
+        where = f"The partition of {view[0][0][0]} that begins with row {start}"
+        raise ValueError(f"{where} has {len(rows)} rows, must have {size} as before.")
     return function(view_of(rows, view, start, seen), extra)
 
 
@@ -173,10 +156,10 @@ CHAINS = 32
 
 
 def compute_in_order(
-    function: Callable[[Any, Any], Any],
+    function: Function,
     parts: list[Any],
     extras: Iterable[Any],
-    merge: Callable[[Any, Any], Any],
+    merge: Merge,
     advance: Callable[[], None] | None = None,
     chained: bool = False,
 ) -> Any:
@@ -227,7 +210,7 @@ def compute_in_order(
     if advance is None:
         return root.compute()
     # A small task after each partition, so that its sums need not be kept.
-    return _watch(root, [delayed(_mark)(leaf) for leaf in leaves], advance)
+    return _watch(root, [delayed(type)(leaf) for leaf in leaves], advance)
 
 
 def _follow(merge: Any, before: list[Any], function: Any, part: Any, extra: Any) -> Any:
@@ -235,11 +218,7 @@ def _follow(merge: Any, before: list[Any], function: Any, part: Any, extra: Any)
     return reduce(merge, [*before, function(part, extra)])
 
 
-def _mark(result: Any) -> None:
-    """Tell that a result has come."""
-
-
-def _watch(root: Any, marks: list[Any], advance: Callable[[], None]) -> Any:
+def _watch(root: Any, marks: list[Any], advance: Any) -> Any:
     """Compute a result, and count the marks that are done."""
     import dask
     from dask.callbacks import Callback
@@ -327,10 +306,8 @@ def merge_surveys(name: str, a: Survey, b: Survey) -> Survey:
     """Return what the first pass finds in neighbouring blocks."""
     names, columns = names_of(b.header), names_of(a.header)
     if names != columns:
-        raise ValueError(
-            f"A block of {name} has the columns {shown(names)}, must have "
-            f"{shown(columns)} as the first block."
-        )
+        must = f"must have {shown(columns)} as the first block."
+        raise ValueError(f"A block of {name} has the columns {shown(names)}, {must}")
     dtype, summaries = np.result_type(a.dtype, b.dtype), a.summaries
     if summaries is not None:
         summaries = merge_summaries(summaries, b.summaries)
@@ -386,8 +363,8 @@ class LazyRows:
         Evenly spaced rows from which the centre is computed.
     sample : ndarray of shape (n_more_rows, n_features)
         More evenly spaced rows.
-    least : ndarray of shape (n_features,)
-        Smallest value of each column.
+    least, most : ndarray of shape (n_features,)
+        Smallest and largest value of each column.
     """
 
     ndim = 2
@@ -402,13 +379,17 @@ class LazyRows:
     # Distinct rows and their numbers, if they are known.
     distinct: tuple[np.ndarray, np.ndarray] | None = None
     # Fingerprints of the blocks, empty before the scan.
-    fingerprints: Sequence[dict[str, float]] = ()
+    fingerprints: Sequence[np.ndarray] = ()
     # Makes the progress of a pass over a number of blocks, None to show nothing.
     progress: Watch | None = None
     # Summaries of the columns of a table, None if they are not known.
     summaries: list[Summary] | None = None
     # Encoder that each block is transformed by when it is read.
     encoder: Any = None
+    # Methods of the subclasses: `_survey` returns what a pass over all blocks finds,
+    # and `_reduce` does the work of `reduce`.
+    _survey: Callable[..., Survey]
+    _reduce: Callable[..., Any]
 
     def _describe(self, name: str, header: Any, dtype: Any, sizes: Any) -> None:
         """Set the name, the columns, the type and the size."""
@@ -428,32 +409,53 @@ class LazyRows:
         return f"<{self.shape[0]} rows of {self.shape[1]} columns, read by blocks>"
 
     def __getitem__(self, index: Any) -> Any:
-        raise ValueError(
-            f"{self.name} is read by blocks, but this method or kernel needs all "
-            "rows in memory. If the rows fit into memory, pass an array."
-        )
+        why = "is read by blocks, but this method or kernel needs all rows in memory"
+        raise ValueError(f"{self.name} {why}. If they fit into memory, pass an array.")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return self[:]
 
+    def _changed(self, change: Callable[[Any], Any], **changes: Any) -> LazyRows:
+        """Return a copy with other attributes, and other rows of the scan."""
+        rows, names = copy(self), ("some", "sample", "least", "most")
+        kept = {name: change(getattr(self, name)) for name in names}
+        vars(rows).update(kept, distinct=None, **changes)
+        return rows
+
     def __truediv__(self, scale: np.ndarray) -> LazyRows:
-        some = copy(self)
-        some.scale = scale if self.scale is None else self.scale * scale
-        some.dtype, some.distinct = np.result_type(self.dtype, scale.dtype), None
-        for name in ("some", "sample", "least"):
-            setattr(some, name, getattr(self, name) / scale)
-        return some
+        both = scale if self.scale is None else self.scale * scale
+        dtype = np.result_type(self.dtype, scale.dtype)
+        return self._changed(lambda rows: rows / scale, scale=both, dtype=dtype)
 
     def take(self, columns: Any, axis: int = 1, **options: Any) -> LazyRows:
         """Return some of the columns. :func:`numpy.take` calls this method."""
-        some = copy(self)
-        columns = np.asarray(columns)
-        some.chosen = columns if self.chosen is None else self.chosen[columns]
-        some.scale = None if self.scale is None else self.scale[columns]
-        some.shape, some.distinct = (len(self), len(columns)), None
-        for name in ("some", "sample", "least"):
-            setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
+        chosen = columns = np.asarray(columns)
+        if self.chosen is not None:
+            chosen = self.chosen[columns]
+        scale, shape = self.scale, (len(self), len(columns))
+        new = {"chosen": chosen, "scale": scale if scale is None else scale[columns]}
+        some = self._changed(lambda rows: rows[..., columns], shape=shape, **new)
+        # Rows of several samples are read together.
+        if self.columns and self.whole is None:
+            some._project(chosen)
         return some
+
+    def _project(self, chosen: np.ndarray) -> None:
+        """Read no columns of the table but those that the chosen columns come from."""
+        slices = [slice(j, j + 1) for j in range(len(self.columns))]
+        slices = slices if self.encoder is None else self.encoder.output_slices_
+        owners = np.repeat(np.arange(len(slices)), [s.stop - s.start for s in slices])
+        kept = np.unique(owners[chosen])
+        outputs = np.flatnonzero(np.isin(owners, kept))
+        self.chosen = np.searchsorted(outputs, chosen)
+        self.labels = [self.labels[i] for i in outputs]
+        self.fingerprints = [seen[outputs] for seen in self.fingerprints]
+        self.columns = [self.columns[j] for j in kept]
+        self.header = take_columns(self.header, self.columns)
+        if self.encoder is not None:
+            self.encoder = self.encoder._only(kept)
+        if self.summaries is not None:
+            self.summaries = [self.summaries[j] for j in kept]
 
     @property
     def view(self) -> tuple[Any, ...]:
@@ -468,7 +470,7 @@ class LazyRows:
     @property
     def _known(self) -> Iterator[tuple[int, int, Any]]:
         """First row, number of rows and fingerprint of each block."""
-        seen: Iterable[Any] = self.fingerprints or repeat({})
+        seen: Iterable[Any] = self.fingerprints or repeat(np.empty(0))
         return zip(self._starts, self.sizes, seen, strict=False)
 
     def reader(self) -> Callable[[Any], np.ndarray]:
@@ -492,10 +494,6 @@ class LazyRows:
         if self.summaries is None or like is not None:
             self.summaries = self._survey(like or []).summaries
         return self.summaries
-
-    def _survey(self, like: Any = None) -> Survey:
-        """Return what a pass over all blocks finds."""
-        raise NotImplementedError
 
     def encode(self, encoder: Any, kinds: str) -> LazyRows:
         """Return the same rows as a fitted encoder encodes them, without a scan."""
@@ -540,24 +538,22 @@ class LazyRows:
         with self.progress(len(self.sizes)) as line:
             return self._reduce(*work, line.advance, chained)
 
-    def _reduce(self, function: Any, merge: Any, *options: Any) -> Any:
-        """Merge what a function returns for the blocks, in their order."""
-        raise NotImplementedError
-
     def scan(self, least: int = 1, progress: Watch | None = None) -> LazyRows:
         """Check the shape and all values, and keep some rows."""
         n, d = self.shape
         if n < least:
-            raise ValueError(
-                f"Found array with {n} sample(s) (shape={self.shape}) while a minimum "
-                f"of {least} is required for {self.name}."
-            )
+            found = f"Found array with {n} sample(s) (shape={self.shape})"
+            must = f"while a minimum of {least} is required for {self.name}."
+            raise ValueError(f"{found} {must}")
         if not d:
             raise ValueError(f"{self.name} has no columns, must have at least one.")
         self.progress = progress
         steps = -(-n // CENTRE_ROWS), -(-n // sample_size(d))
         extras = [(self.labels, start, *steps) for start in self._starts]
-        self.least, self.fingerprints, *kept = self.reduce(_scan, _merge_scans, extras)
+        lowest, largest, self.fingerprints, *kept = self.reduce(
+            _scan, join_lists, extras
+        )
+        self.least, self.most = np.min(lowest, axis=0), np.max(largest, axis=0)
         self.some, self.sample = map(np.concatenate, kept)
         return self
 
@@ -567,12 +563,7 @@ def _scan(block: np.ndarray, extra: Any) -> tuple[Any, ...]:
     labels, start, step, small_step = extra
     refuse_not_finite(block, labels, start)
     kept = [[block[-start % s :: s].copy()] for s in (step, small_step)]
-    return block.min(axis=0), [fingerprint(block, labels)], *kept
-
-
-def _merge_scans(a: Any, b: Any) -> Any:
-    """Merge the smallest values, the fingerprints and the rows of neighbours."""
-    return np.minimum(a[0], b[0]), *join_lists(a[1:], b[1:])
+    return [block.min(axis=0)], [block.max(axis=0)], [fingerprint(block)], *kept
 
 
 def join_lists(a: Any, b: Any) -> Any:
@@ -593,9 +584,10 @@ class StreamRows(LazyRows):
         Whether a block may be a single column.
     """
 
-    def __init__(
-        self, make: Callable[[], Iterable[Any]], name: str, *, columns: bool = False
-    ):
+    # Whether some columns of a table are not read.
+    _projected = False
+
+    def __init__(self, make: Callable[[], Any], name: str, *, columns: bool = False):
         self.make, self.name, self._may_be_columns = make, name, columns
         found = self._survey()
         self.kinds, self.summaries = found.kinds, found.summaries
@@ -614,14 +606,18 @@ class StreamRows(LazyRows):
         try:
             blocks = iter(blocks)
         except TypeError:
-            raise TypeError(
-                f"The function {self.name} returned {shown(blocks)}, must return an "
-                "iterable of blocks of rows."
-            ) from None
+            found = f"The function {self.name} returned {shown(blocks)}"
+            must = "must return an iterable of blocks of rows."
+            raise TypeError(f"{found}, {must}") from None
         for block in blocks:
             if is_a(block, "pyarrow", "RecordBatch"):
                 block = sys.modules["pyarrow"].Table.from_batches([block])
-            yield as_table(block, named=True) if self._may_be_columns else block
+            block = as_table(block, named=True) if self._may_be_columns else block
+            yield take_columns(block, self.columns) if self._projected else block
+
+    def _project(self, chosen: np.ndarray) -> None:
+        super()._project(chosen)
+        self._projected = True
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks as arrays, and refuse other blocks than before."""
@@ -645,21 +641,17 @@ class StreamRows(LazyRows):
         """Yield blocks of `step` rows, and the rows that are left."""
         return cut_again(self.blocks(), repeat(step))
 
-    def _reduce(
-        self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
-    ) -> Any:
-        def results() -> Iterator[Any]:
+    def _reduce(self, function: Any, merge: Any, extras: Any, *how: Any) -> Any:
+        def results(advance: Any, chained: bool) -> Iterator[Any]:
             for block in zip(self.blocks(), extras, strict=False):
                 yield function(*block)
                 if advance is not None:
                     advance()
 
-        return reduce(merge, results())
+        return reduce(merge, results(*how))
 
 
-def cut_again(
-    blocks: Iterator[np.ndarray], sizes: Iterator[int]
-) -> Iterator[np.ndarray]:
+def cut_again(blocks: Iterator[Any], sizes: Iterator[int]) -> Iterator[np.ndarray]:
     """Yield the rows of blocks in blocks of other sizes, and the rows that are left."""
     waiting: list[np.ndarray] = []
     n_waiting, size = 0, next(sizes, inf)
@@ -678,6 +670,15 @@ def cut_again(
         yield np.concatenate(waiting)
 
 
+def partitions_of(source: Any) -> list[Any]:
+    """Return the partitions of a dask collection as delayed objects."""
+    import dask
+
+    # Of a file, dask would read several partitions of few columns as one.
+    with dask.config.set({"optimization.tune.active": False}):
+        return list(np.ravel(source.to_delayed()))
+
+
 class DaskRows(LazyRows):
     """Rows of the partitions of a dask array or DataFrame, read where they are.
 
@@ -687,11 +688,9 @@ class DaskRows(LazyRows):
         Two-dimensional array, or DataFrame of numbers.
     name : str
         Name of the sample, for error messages.
-    paired : bool, default=False
-        Whether another sample must have the same partitions.
     """
 
-    def __init__(self, source: Any, name: str, *, paired: bool = False):
+    def __init__(self, source: Any, name: str):
         sizes: Any
         if unique_names(source, name):
             types = list(source.dtypes)
@@ -700,37 +699,37 @@ class DaskRows(LazyRows):
         else:
             types = [source.dtype]
             if source.ndim != 2:
-                raise ValueError(
-                    f"{name} is a dask array of shape {source.shape}, must have two "
-                    f"dimensions. For a single column, pass {name}.reshape(-1, 1)."
-                )
+                remedy = f"For a single column, pass {name}.reshape(-1, 1)."
+                what = f"{name} is a dask array of shape {source.shape}"
+                raise ValueError(f"{what}, must have two dimensions. {remedy}")
             source = source.rechunk({1: -1})
             header, sizes = np.empty((0, source.shape[1])), source.chunks[0]
         self.name, self.kinds = name, kinds_of(types)
-        # Of a file, dask may read several partitions of few columns as one.
-        optimize = not (paired and names_of(header))
-        self.parts = list(np.ravel(source.to_delayed(optimize_graph=optimize)))
+        self.source, self.parts = source, partitions_of(source)
         # Partitions of unknown sizes are counted, in one pass over the data.
         if np.isnan(sizes).any():
             found = self._survey()
             sizes, self.summaries = found.sizes, found.summaries
-        self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
+        self.with_rows = [n > 0 for n in sizes]
+        self.parts = list(compress(self.parts, self.with_rows))
         self._describe(name, header, float_type(types), sizes)
 
     def _survey(self, like: Any = None) -> Survey:
         """Return what a pass over all blocks finds."""
-        work, merge = (
-            partial(survey, self.name, like),
-            partial(merge_surveys, self.name),
-        )
+        work = partial(survey, self.name, like)
+        merge = partial(merge_surveys, self.name)
         return compute_in_order(work, self.parts, count(), merge, chained=True)
 
-    def _reduce(
-        self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
-    ) -> Any:
+    def _project(self, chosen: np.ndarray) -> None:
+        super()._project(chosen)
+        # A Parquet file is read in columns.
+        self.source = self.source[self.columns]
+        self.parts = list(compress(partitions_of(self.source), self.with_rows))
+
+    def _reduce(self, function: Any, merge: Any, extras: Any, *how: Any) -> Any:
         work = partial(on_partition, function, self.reader(), self.view)
         extras = zip(self._known, extras, strict=False)
-        return compute_in_order(work, self.parts, extras, merge, advance, chained)
+        return compute_in_order(work, self.parts, extras, merge, *how)
 
 
 def lazy_rows(
@@ -768,13 +767,12 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
         return X
     kind = kind_of_blocks(X)
     if kind == "an iterator":
-        refuse_iterator(X, name)
+        refuse_blocks(X, name)
     if is_a(X, "dask.dataframe", "Series"):
-        raise ValueError(
-            f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
-        )
+        must = f"must be a DataFrame. Pass {name}.to_frame()."
+        raise ValueError(f"{name} is a dask Series, {must}")
     if kind in ("a dask array", "a dask DataFrame"):
-        return DaskRows(X, name, paired=columns)
+        return DaskRows(X, name)
     if kind is None:
         # Integers on disk would become floats in memory.
         if not ((isinstance(X, np.ndarray) and X.ndim == 2) or is_table(X)):
@@ -793,7 +791,7 @@ def cut_rows(rows: Any) -> Iterator[Any]:
 def rows_at(rows: LazyRows, positions: np.ndarray) -> Any:
     """Return a table, or an array, of the rows at sorted positions, as they are."""
     raw: Any = copy(rows)
-    raw.encoder, raw.fingerprints, raw.reader = None, (), partial(partial, _as_is)
+    raw.encoder, raw.fingerprints, raw.reader = None, (), lambda: lambda block: block
     ends = np.cumsum([0, *rows.sizes])
     cuts = np.searchsorted(positions, ends)
     own = [positions[i:j] - n for i, j, n in zip(cuts, cuts[1:], ends, strict=False)]
@@ -801,10 +799,6 @@ def rows_at(rows: LazyRows, positions: np.ndarray) -> Any:
     if not is_table(parts[0]):
         return np.concatenate(parts)
     return nw.to_native(nw.concat([nw.from_native(part) for part in parts]))
-
-
-def _as_is(block: Any) -> Any:
-    return block
 
 
 def _rows_at(block: Any, positions: np.ndarray) -> list[Any]:
@@ -839,25 +833,21 @@ def distinct_rows(rows: LazyRows, most: int) -> tuple[np.ndarray, np.ndarray] | 
         return rows.distinct
     if len(np.unique(rows.some, axis=0)) > most:
         return None
-    found = rows.reduce(partial(_distinct, most), partial(_merge_labels, most))
+
+    def merge(*found: Any) -> Any:
+        values, counts = map(np.concatenate, zip(*found, strict=True))
+        values, places = np.unique(values, axis=0, return_inverse=True)
+        counts = np.bincount(places.ravel(), counts).astype(np.int64)
+        return values[: most + 1], counts[: most + 1]
+
+    def of_block(block: np.ndarray, extra: Any) -> Any:
+        return merge((block, np.ones(len(block))))
+
+    found = rows.reduce(of_block, merge)
     if len(found[0]) > most:
         return None
     rows.distinct = found
     return found
-
-
-def _distinct(most: int, block: np.ndarray, extra: Any) -> Any:
-    """Return the first distinct rows of a block, and their numbers."""
-    values, counts = np.unique(block, axis=0, return_counts=True)
-    return values[: most + 1], counts[: most + 1]
-
-
-def _merge_labels(most: int, a: Any, b: Any) -> Any:
-    """Return the first distinct rows of two blocks, and their numbers."""
-    values, counts = map(np.concatenate, zip(a, b, strict=True))
-    values, places = np.unique(values, axis=0, return_inverse=True)
-    counts = np.bincount(places.ravel(), counts).astype(np.int64)
-    return values[: most + 1], counts[: most + 1]
 
 
 class LazyCodes:
@@ -874,40 +864,24 @@ class LazyCodes:
     def __init__(self, rows: LazyRows):
         found = distinct_rows(rows, MOST_LABELS)
         if found is None:
-            raise ValueError(
-                f"{rows.name} has more than {MOST_LABELS} different labels, must have "
-                "fewer if it is read by blocks."
-            )
-        labels, self.label_counts = found
-        self.n_labels = len(labels)
-        self.values = [np.unique(column) for column in labels.T]
-        size = np.prod([float(len(values)) for values in self.values])
-        if size > 2**62:
-            raise ValueError(
-                f"{rows.name} has {labels.shape[1]} columns of labels, must have "
-                "fewer if it is read by blocks."
-            )
-        self.keys = self._keys(labels)
-
-    def _keys(self, block: np.ndarray) -> np.ndarray:
-        keys = np.zeros(len(block), dtype=np.int64)
-        for column, values in zip(block.T, self.values, strict=True):
-            keys = keys * len(values) + np.searchsorted(values, column)
-        return keys
+            many = f"has more than {MOST_LABELS} different labels"
+            raise ValueError(f"{rows.name} {many}, must have fewer in blocks.")
+        self.labels, self.label_counts = found
+        self.n_labels = len(self.labels)
 
     def at(self, block: np.ndarray, index: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the codes of some rows, and how often the label of each row occurs."""
-        codes = np.searchsorted(self.keys, self._keys(block))
+        codes = encode_labels(self.labels, block)[self.n_labels :]
         return codes, self.label_counts[codes]
 
 
 def lazy_pair(
     X: Any,
     y: Any,
-    names: tuple[str, str] = ("X", "y"),
+    names: Sequence[str] = ("X", "y"),
     least: int = 1,
-    progress: Watch | None = None,
-    encode: Callable[..., Any] | None = None,
+    progress: Any = None,
+    encode: Any = None,
 ) -> tuple[LazyRows, LazyRows]:
     """Return two samples with the same rows, of which one or both are in blocks.
 
@@ -919,7 +893,7 @@ def lazy_pair(
     X, y : object
         Dask collections, lists of blocks, functions that return an iterator of blocks,
         or data in one piece. Partitions of dask must have the same numbers of rows.
-    names : tuple of str
+    names : sequence of str, default=("X", "y")
         Names of the samples, for error messages.
     least : int, default=1
         Smallest number of rows.
@@ -946,16 +920,13 @@ def lazy_pair(
             "Found input variables with inconsistent numbers of samples: "
             f"{names[0]} has {len(x_rows)} rows, and {names[1]} has {len(y_rows)} rows."
         )
-    if any(isinstance(rows, DaskRows) for rows in sides):
-        whole: LazyRows = _JointPartitions(x_rows, y_rows, X, y)
-    else:
-        whole = _JointStream(x_rows, y_rows)
+    lazy = any(isinstance(rows, DaskRows) for rows in sides)
+    whole: Any = _JointPartitions(sides, (X, y)) if lazy else _JointStream(*sides)
     header = np.empty((0, x_rows.shape[1] + y_rows.shape[1]))
     dtype = np.result_type(x_rows.dtype, y_rows.dtype)
     whole._describe(x_rows.name, header, dtype, whole.sizes)
     whole.labels = [*x_rows.labels, *y_rows.labels]
-    whole.scan(least, progress)
-    first, second = views_of(whole, sides)
+    first, second = views_of(whole.scan(least, progress), sides)
     return first, second
 
 
@@ -1010,9 +981,9 @@ class _JointPartitions(DaskRows):
     One of the samples may be in memory.
     """
 
-    def __init__(self, x: Any, y: Any, X: Any, y_given: Any):
-        sides = (x, X), (y, y_given)
-        [sizes, *other] = [s.sizes for s, _ in sides if isinstance(s, DaskRows)]
+    def __init__(self, sides: Any, given: Any):
+        x, y = sides
+        [sizes, *other] = [s.sizes for s in sides if isinstance(s, DaskRows)]
         if other and other[0] != sizes:
             raise ValueError(
                 f"The partitions of {x.name} and {y.name} have different numbers of "
@@ -1020,9 +991,9 @@ class _JointPartitions(DaskRows):
                 f"compute the chunk sizes and rechunk {y.name} like {x.name}."
             )
         parts, self.readers = [], []
-        for rows, given in sides:
+        for rows, sample in zip(sides, given, strict=True):
             lazy = isinstance(rows, DaskRows)
-            if not lazy and (kind := kind_of_blocks(given)) is not None:
+            if not lazy and (kind := kind_of_blocks(sample)) is not None:
                 raise ValueError(
                     f"{rows.name} is {kind}, must be a dask collection or data in "
                     "memory, because the other sample is a dask collection."

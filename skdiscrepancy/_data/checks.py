@@ -93,17 +93,13 @@ def check_number(
         except OverflowError:
             number = np.nan
         if integer and value > MOST.get(name, LARGEST):
-            limit = "below 2**63"
-            if name in MOST:
-                limit = f"at most {MOST[name]}, because each one takes time and memory"
-            more = f" It must be {limit}."
+            limit = f"at most {MOST.get(name)}, because each one takes time and memory"
+            more = f" It must be {limit if name in MOST else 'below 2**63'}."
         elif np.isfinite(number) or (value == np.inf and not finite):
             return int(value) if isinstance(value, Integral) else number
     kind = "an integer" if integer else "a finite number" if finite else "a number"
-    if most is None:
-        allowed = f"{kind} {'>' if strict else '>='} {least}"
-    else:
-        allowed = f"{kind} from {least} to {most}"
+    above = f"{'>' if strict else '>='} {least}"
+    allowed = f"{kind} {above if most is None else f'from {least} to {most}'}"
     if keyword is not None:
         allowed = f"{keyword!r} or {allowed}"
     raise error(f"{name} == {shown(value)}, must be {allowed}{context}.{more}")
@@ -135,6 +131,7 @@ LARGEST_SEED = 2**32 - 1
 GENERATORS = (np.random.RandomState, np.random.Generator, type(None))
 # Ways to pool statistics into one score. None is for a single kernel.
 POOLINGS = ("fuse", "mean", "max", None)
+ONE_POOLING = f"one of {POOLINGS}"
 # Type of an error, condition without which it is raised, and what is allowed.
 Condition: TypeAlias = tuple[type[Exception], Callable[[Any], Any], str]
 COUNT = {"integer": True, "least": 1}
@@ -148,6 +145,11 @@ ENCODERS = (
 )
 
 
+def _transforms(encoder: Any) -> bool:
+    methods = hasattr(encoder, "fit") and hasattr(encoder, "transform")
+    return methods and not isinstance(encoder, type)
+
+
 # What parameters may be: options of `check_number`, or conditions.
 PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "level": {"strict": True, "most": 1},
@@ -156,24 +158,12 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "n_bandwidths": COUNT | {"optional": True},
     **dict.fromkeys(("second_order", "standardize", "normalize", "squared"), FLAG),
     "pooling": [
-        (
-            ValueError,
-            lambda p: p is None or (isinstance(p, str) and p in POOLINGS),
-            f"one of {POOLINGS}",
-        )
+        (ValueError, lambda p: isinstance(p, str | None) and p in POOLINGS, ONE_POOLING)
     ],
     "fuse_nu": {"strict": True, "keyword": "auto"},
     "encoder": [
-        (TypeError, lambda e: not isinstance(e, type), ENCODERS),
         (TypeError, lambda e: not isinstance(e, str) or e == "auto", ENCODERS),
-        (
-            TypeError,
-            lambda e: (
-                isinstance(e, str | None)
-                or (hasattr(e, "fit") and hasattr(e, "transform"))
-            ),
-            ENCODERS,
-        ),
+        (TypeError, lambda e: isinstance(e, str | None) or _transforms(e), ENCODERS),
     ],
     "n_jobs": [
         (TypeError, lambda n: not isinstance(n, bool), "None or an integer"),
@@ -229,12 +219,7 @@ def refuse_several(n_kernels: int) -> None:
         )
 
 
-def values_of(estimator: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return parameters as they are now, for a comparison with their later values."""
-    return {name: _value_of(getattr(estimator, name)) for name in names}
-
-
-def _value_of(value: Any) -> Any:
+def value_of(value: Any) -> Any:
     """Return a value that is equal to a later one if no part of it has changed."""
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple):
@@ -242,10 +227,11 @@ def _value_of(value: Any) -> Any:
             return _Itself(value)
         value = np.asarray(value).tolist()
     if isinstance(value, (list, tuple)):
-        return [_value_of(part) for part in value]
+        return list(map(value_of, value))
     if hasattr(value, "get_params") and not isinstance(value, type):
         # By attribute, because some objects return views of their parameters.
-        return type(value), values_of(value, tuple(value.get_params(deep=False)))
+        names = value.get_params(deep=False)
+        return type(value), {name: value_of(getattr(value, name)) for name in names}
     # NaN is not equal to itself.
     return "nan" if isinstance(value, float) and value != value else value
 
@@ -264,13 +250,11 @@ class _Itself:
 
 def refuse_changed(estimator: Any) -> None:
     """Refuse parameters that have changed since `fit`, and that `fit` learns from."""
-    known = estimator._learnt_from
-    for name, value in values_of(estimator, tuple(known)).items():
-        if value != known[name]:
-            raise ValueError(
-                f"{name} == {shown(getattr(estimator, name))} has changed since `fit`. "
-                "Call `fit` again."
-            )
+    for name, known in estimator._learnt_from.items():
+        if value_of(getattr(estimator, name)) != known:
+            value = shown(getattr(estimator, name))
+            again = "has changed since `fit`. Call `fit` again."
+            raise ValueError(f"{name} == {value} {again}")
 
 
 def warn_user(message: str) -> None:
@@ -311,8 +295,7 @@ def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
     if isinstance(random_state, np.random.RandomState):
         return random_state
     if isinstance(random_state, np.random.Generator):
-        seed = int(random_state.integers(LARGEST_SEED, endpoint=True))
-        return np.random.RandomState(seed)
+        random_state = int(random_state.integers(LARGEST_SEED, endpoint=True))
     return np.random.RandomState(random_state)
 
 
@@ -354,10 +337,7 @@ def nearest_keyword(keyword: str, allowed: Iterable[str]) -> str | None:
 
 
 def refuse_unknown_keywords(
-    given: Iterable[str],
-    allowed: Iterable[str],
-    called: str,
-    parameters: Iterable[str] = (),
+    given: Iterable[str], allowed: Iterable[str], called: str, parameters: Any = ()
 ) -> None:
     """Raise a TypeError for keywords that a function does not have.
 
@@ -372,10 +352,8 @@ def refuse_unknown_keywords(
     parameters : iterable of str, default=()
         Parameters of the estimator, if the function is a method of an estimator.
     """
-    allowed, parameters = list(allowed), list(parameters)
-    for keyword in given:
-        if keyword in allowed:
-            continue
+    allowed = list(allowed)
+    for keyword in (keyword for keyword in given if keyword not in allowed):
         message = f"{called}() got an unexpected keyword argument {keyword!r}."
         if keyword in WEIGHTS and "test" in called:
             raise TypeError(

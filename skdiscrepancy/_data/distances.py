@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial, reduce
 from itertools import chain
@@ -116,8 +116,7 @@ def cross_products(
         return difference_products(A, B, S, T)
     products = A @ T.T
     products += S @ B.T
-    sums = aligned_products(S, A)[:, np.newaxis] + aligned_products(T, B)
-    np.subtract(sums, products, out=products)
+    np.subtract(_sums(A, B, S, T), products, out=products)
     return _mend(products, distance, A, B, S, T)
 
 
@@ -133,20 +132,20 @@ def squared_distances(A: Any, B: Any) -> np.ndarray:
         return difference_products(A, B, A, B)
     products = inner_products(A, B)
     products *= -2
-    products += _squared_norms(A, B)
+    products += _sums(A, B, A, B)
     return _mend(products, products, A, B, A, B).astype(dtype, copy=False)
 
 
-def _squared_norms(A: Any, B: Any) -> np.ndarray:
-    """Compute |A_i|^2 + |B_j|^2 for all i and j."""
-    return aligned_products(A, A)[:, np.newaxis] + aligned_products(B, B)
+def _sums(A: Any, B: Any, S: Any, T: Any) -> np.ndarray:
+    """Compute S_i . A_i + T_j . B_j for all i and j."""
+    return aligned_products(S, A)[:, np.newaxis] + aligned_products(T, B)
 
 
 def _mend(
     products: np.ndarray, distance: np.ndarray, A: Any, B: Any, S: Any, T: Any
 ) -> np.ndarray:
     """Recompute products of differences where matrix products lose digits."""
-    limits = _squared_norms(A, B)
+    limits = _sums(A, B, A, B)
     limits *= CANCELLATION[products.dtype]
     close = distance <= limits
     n_close = np.count_nonzero(close)
@@ -200,35 +199,29 @@ PAIRS_AT_ONCE = 32
 ROUNDING = 1e-6
 
 
+METRICS = (
+    "None, a function of two rows, or a name that sklearn.metrics.pairwise_distances "
+    "takes, such as 'cosine', 'hamming' or 'chebyshev'"
+)
+
+
 def check_metric(metric: Any) -> None:
     """Raise an error unless the value is None or a metric that tiles can have."""
-    if metric is None:
-        return
     if isinstance(metric, str):
         if metric == "precomputed":
-            raise ValueError(
-                "metric == 'precomputed', must be a metric of rows. To use a matrix, "
-                "compute the kernel yourself and pass PrecomputedKernel(K)."
-            )
+            remedy = "For a matrix, compute the kernel and pass PrecomputedKernel(K)."
+            raise ValueError(f"metric == {metric!r}, must compare rows. {remedy}")
         if metric in OF_ALL_ROWS:
-            raise ValueError(
-                f"metric == {metric!r}, must not depend on all rows. Transform the "
-                "data first, for example with StandardScaler or PCA(whiten=True)."
-            )
+            remedy = "Transform the data first, by StandardScaler or PCA(whiten=True)."
+            must = "must not depend on all rows"
+            raise ValueError(f"metric == {metric!r}, {must}. {remedy}")
         try:
             rows = np.eye(2, dtype=bool if metric in BOOLEAN else float)
             pairwise_distances(rows, rows, metric=metric)
         except ValueError:
-            raise ValueError(
-                f"metric == {metric!r}, must be None, a function of two rows, or a "
-                "name that sklearn.metrics.pairwise_distances takes, such as 'cosine', "
-                "'hamming' or 'chebyshev'."
-            ) from None
-    elif not (callable(metric) and isinstance(metric, Hashable)):
-        raise TypeError(
-            f"metric == {shown(metric)}, must be None, a function of two rows, or a "
-            "name that sklearn.metrics.pairwise_distances takes."
-        )
+            raise ValueError(f"metric == {metric!r}, must be {METRICS}.") from None
+    elif metric is not None and not (callable(metric) and isinstance(metric, Hashable)):
+        raise TypeError(f"metric == {shown(metric)}, must be {METRICS}.")
 
 
 def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
@@ -243,21 +236,20 @@ def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
     elif callable(metric):
         A, B = read_only(A, B)
     with _named(metric):
-        values = pairwise_distances(A, B, metric=metric, n_jobs=1)
-        values = np.array(values, dtype=dtype)
+        found = pairwise_distances(A, B, metric=metric, n_jobs=1)
+        values = np.array(found, dtype=dtype)
     return _checked(values, metric)
 
 
 def _aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
     """Compute the distance between row i of A and row i of B, for all i."""
-    n = A.shape[0]
-    values = np.empty(n, dtype=A.dtype)
+    values = np.empty(A.shape[0], dtype=A.dtype)
     if callable(metric):
-        for i, (a, b) in enumerate(zip(*read_only(A, B), strict=True)):
-            with _named(metric):
-                values[i] = metric(a, b)
+        with _named(metric):
+            for i, pair in enumerate(zip(*read_only(A, B), strict=True)):
+                values[i] = metric(*pair)
         return _checked(values, metric)
-    for start in range(0, n, PAIRS_AT_ONCE):
+    for start in range(0, len(values), PAIRS_AT_ONCE):
         part = slice(start, start + PAIRS_AT_ONCE)
         values[part] = np.diagonal(_metric_distances(A[part], B[part], metric))
     return values
@@ -269,25 +261,19 @@ def _named(metric: Any) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"metric == {shown(metric)}, must give a number for each two rows: {error}"
-        ) from error
+        must = f"must give a number for each two rows: {error}"
+        raise type(error)(f"metric == {shown(metric)}, {must}") from error
 
 
 def _checked(values: np.ndarray, metric: Any) -> np.ndarray:
     """Return distances without rounding errors below zero, if they are distances."""
-    if values.size:
-        # The minimum is NaN if any distance is NaN.
-        least, most = float(values.min()), float(values.max())
-        if not (np.isfinite(most) and least >= -ROUNDING * max(1.0, most)):
-            name = getattr(metric, "__name__", metric)
-            raise ValueError(
-                f"metric == {name!r} gives a distance of "
-                f"{least if least < 0 or np.isnan(least) else most:g} for some rows, "
-                "must give finite numbers >= 0."
-            )
-        np.maximum(values, 0, out=values)
-    return values
+    # The minimum is NaN if any distance is NaN.
+    least, most = float(values.min(initial=0)), float(values.max(initial=0))
+    if not (np.isfinite(most) and least >= -ROUNDING * max(1.0, most)):
+        name, bad = getattr(metric, "__name__", metric), most if least == 0 else least
+        found = f"gives a distance of {bad:g} for some rows"
+        raise ValueError(f"metric == {name!r} {found}, must give finite numbers >= 0.")
+    return np.maximum(values, 0, out=values)
 
 
 # Number of distances from which the bounds of a quantile are estimated.
@@ -300,12 +286,21 @@ TOO_LARGE = (
 )
 
 
-def quantile_of(distances: np.ndarray, fraction: float) -> float:
-    """Return a quantile of distances, 1.0 if there are none. Reorders them."""
-    if not len(distances):
+def quantile_of(
+    distances: np.ndarray, fraction: float, size: int | None = None, below: int = 0
+) -> float:
+    """Return a quantile of distances, 1.0 if there are none. Reorders them.
+
+    If the distances are some of `size`, so many others are `below` all of them.
+    """
+    size = len(distances) if size is None else size
+    if not size:
         return 1.0
-    position = fraction * (len(distances) - 1)
-    return _interpolate(distances, int(position), position % 1)
+    position = fraction * (size - 1)
+    rank = int(position) - below
+    distances.partition(rank)
+    low, above = distances[rank], distances[rank + 1 :]
+    return float(low + position % 1 * (above.min() - low) if above.size else low)
 
 
 class ColumnDistances:
@@ -359,7 +354,7 @@ class ColumnDistances:
         cols = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
         distances = x[cols] - x[rows]
         if self.ties is None:
-            return _interpolate(distances, rank, position % 1)
+            return quantile_of(distances, fraction, self.size, int(position) - rank)
         order = np.argsort(distances)
         last = np.cumsum((self.ties[rows] * self.ties[cols])[order]) - 1
         places = np.searchsorted(last, [rank, min(rank + 1, last[-1])])
@@ -380,15 +375,6 @@ class ColumnDistances:
         places = share * DRAWN + np.array([-width, width])
         padded = np.concatenate(([-np.inf], drawn, [np.inf]))
         return padded[np.clip(places.astype(int) + 1, 0, DRAWN + 1)]
-
-
-def _interpolate(values: np.ndarray, rank: int, share: float) -> float:
-    """Interpolate between the value with a rank and the next value. Reorders."""
-    values.partition(rank)
-    low, above = values[rank], values[rank + 1 :]
-    if not above.size:
-        return float(low)
-    return float(low + share * (above.min() - low))
 
 
 @lru_cache(maxsize=8)
@@ -458,15 +444,13 @@ class Rows:
         """Return the rows of a slice or an index array."""
         if self.sparse:
             return self.parts[0].matrix[index]
-        part = 0
-        if isinstance(index, slice) and len(self.parts) > 1:
-            part = int(np.searchsorted(self.starts, index.start, "right")) - 1
-            start, end = self.starts[part : part + 2]
-            inside = index.stop <= end
-            own = slice(index.start - start, index.stop - start)
-            index = own if inside else np.arange(index.start, index.stop)
-        if isinstance(index, slice) or len(self.parts) == 1:
-            block = self.parts[part][index]
+        if len(self.parts) == 1:
+            block = self.parts[0][index]
+        elif isinstance(index, slice):
+            ends = np.clip([[index.start], [index.stop]] - self.starts[:-1], 0, None)
+            found = [Z[i:j] for Z, i, j in zip(self.parts, *ends, strict=True)]
+            found = [Z for Z in found if len(Z)] or found[:1]
+            block = found[0] if len(found) == 1 else np.concatenate(found)
         else:
             block = np.empty((len(index), self.n_features), dtype=self.dtype)
             for start, rows in zip(self.starts, self.parts, strict=False):
@@ -586,10 +570,10 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
     some = np.concatenate([combine(s.sample, weights, least) for s in samples])
     edges = np.unique(some)
 
-    def over(function: Callable[..., Any], merge: Merge, *extra: Any) -> Any:
-        function = partial(
-            function, partial(combine, weights=weights, least=least), *extra
-        )
+    combined = partial(combine, weights=weights, least=least)
+
+    def over(function: Any, merge: Merge, *extra: Any) -> Any:
+        function = partial(function, combined, *extra)
         return reduce(merge, (s.reduce(function, merge) for s in samples))
 
     counts = over(_count, np.add, edges)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from decimal import Decimal
@@ -37,6 +37,7 @@ STEPS = {u: 1000**i for i, u in enumerate(("s", "ms", "us", "ns", "ps", "fs", "a
 SECONDS = {"Y": 31_556_952.0, "M": 2_629_746.0, "W": 604_800.0, "D": 86_400.0}
 SECONDS |= {"h": 3_600.0, "m": 60.0}
 # Types of columns that are never numbers, and types that numpy has, too.
+ZONES = "dates with a time zone beside dates without one"
 LABELS = (nw.String, nw.Boolean, nw.Categorical, nw.Enum)
 VALUES = (nw.Boolean, nw.Date, nw.Datetime, nw.Duration)
 
@@ -137,10 +138,8 @@ def in_order(table: Any, first: Any, name: str, name_of_first: str) -> Any:
         return table
     names, own = names_of(first), names_of(table)
     if len(own) != len(names) or set(own) != set(names):
-        raise ValueError(
-            f"{name} has the columns {own}, must have the columns of {name_of_first}, "
-            f"{names}."
-        )
+        must = f"must have the columns of {name_of_first}, {names}."
+        raise ValueError(f"{name} has the columns {own}, {must}")
     return table if own == names else take_columns(table, names)
 
 
@@ -159,9 +158,7 @@ def needs_encoding(X: Any) -> bool:
     return not all(map(_are_known_numbers, series_of(X)))
 
 
-def read_columns(
-    X: Any, name: str = "X", like: Sequence[Column | None] | None = None
-) -> list[Column]:
+def read_columns(X: Any, name: str = "X", like: Any = None) -> list[Column]:
     """Read the columns of a table of any types.
 
     Parameters
@@ -181,18 +178,13 @@ def read_columns(
     columns : list of Column
         One entry for each column.
     """
-    if is_table(X):
-        names = unique_names(X, name)
-        columns: Iterable[Any] = series_of(X)
-    else:
-        columns = _as_objects_or_numbers(X, name).T
-        names = list(range(len(columns)))
+    names = unique_names(X, name) if is_table(X) else None
+    columns: Any = _as_array(X, name).T if names is None else series_of(X)
+    names = list(range(len(columns))) if names is None else names
     # An estimator refuses another number of columns, with the words of scikit-learn.
     others = like if like and len(like) == len(names) else [None] * len(names)
-    return [
-        _ColumnReader(label, name, other).read(column)
-        for label, column, other in zip(names, columns, others, strict=True)
-    ]
+    found = zip(names, columns, others, strict=True)
+    return [_ColumnReader(label, name, other).read(c) for label, c, other in found]
 
 
 def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
@@ -220,14 +212,11 @@ def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
         return values.astype(np.float64, copy=False)
     table = values.reshape(len(values), -1)
     if any(len(set(map(_has_zone, column))) > 1 for column in table.T):
-        raise ValueError(
-            f"{name} holds dates with a time zone beside dates without one, must hold "
-            "dates of one kind."
-        )
+        raise ValueError(f"{name} holds {ZONES}, must hold dates of one kind.")
     try:
         columns = read_columns(table, name)
     except ValueError:
-        raise ValueError(too_large(name)) from None
+        raise too_large(name) from None
     numbers = np.column_stack([column.values for column in columns])
     # Durations are counted from the shortest, dates have an origin already.
     spans = [column.kind == "duration" for column in columns]
@@ -249,7 +238,7 @@ def _are_known_numbers(column: nw.Series) -> bool:
     return all(map(is_number, values)) and not any(map(is_missing, values))
 
 
-def _as_objects_or_numbers(X: Any, name: str) -> np.ndarray:
+def _as_array(X: Any, name: str) -> np.ndarray:
     """Return data that are not a DataFrame as a two-dimensional array."""
     refuse_unreadable(X, name)
     if issparse(X):
@@ -269,10 +258,8 @@ def _stacked_rows(rows: Sequence[Any]) -> np.ndarray:
 
     numpy would turn numbers beside strings into strings, and tuples into rows.
     """
-    one = [
-        isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) == 1 for row in rows
-    ]
-    if not all(one) or len(set(map(len, rows))) != 1:
+    flat = (isinstance(r, (list, tuple)) or getattr(r, "ndim", 0) == 1 for r in rows)
+    if not all(flat) or len(set(map(len, rows))) != 1:
         return np.fromiter(rows, dtype=object)
     table = np.empty((len(rows), len(rows[0])), dtype=object)
     for i, row in enumerate(rows):
@@ -303,7 +290,7 @@ class _ColumnReader:
         """Whether values of any type are categories."""
         return self.like is not None and self.like.kind in ("category", "ordered")
 
-    def error(self, what: str, allowed: str) -> ValueError:
+    def error(self, what: Any, allowed: str) -> ValueError:
         """Return the error for what the column has, but must not have."""
         return column_error(self.table, what, self.label, f"{allowed}.")
 
@@ -344,7 +331,7 @@ class _ColumnReader:
             # Lists made by numpy have integers instead of dates.
             return self._objects([*values] if kind in "mM" else values.tolist(), empty)
         if kind == "M":
-            return self._dates([(slice(None), values)], len(values))
+            return self._dates(values)
         if kind == "m":
             return Column(self.label, "duration", _durations(values))
         return Column(self.label, "number", self._finite(values))
@@ -379,12 +366,9 @@ class _ColumnReader:
             if isinstance(value, (complex, np.complexfloating)):
                 raise self._complex(value)
         if all(map(is_number, examples)):
-            # A longdouble can be larger than every float.
-            with np.errstate(over="ignore"):
-                numbers = self._finite([self._float(value) for value in known])
-            column = Column(self.label, "number", numbers)
+            column = Column(self.label, "number", self._finite(known))
         elif all(map(is_date, examples)):
-            column = self._dates(self._date_groups(known), len(known))
+            column = self._dates(known)
         elif all(is_span(value) or isinstance(value, time) for value in examples):
             durations = np.array([_duration(value) for value in known])
             column = Column(self.label, "duration", durations)
@@ -412,56 +396,51 @@ class _ColumnReader:
 
     def _complex(self, value: Any) -> ValueError:
         """Return the error for complex numbers, in the words of scikit-learn."""
-        return ValueError(
-            f"Complex data not supported: {self.table} has {value} in column "
-            f"{self.label!r}, must have real values."
-        )
-
-    def _float(self, value: Any) -> float:
-        """Return a number as a float."""
-        try:
-            return float(value)
-        except OverflowError:
-            raise self.error(shown(value), "numbers below 1e308") from None
+        error = self.error(value, "real values")
+        return ValueError(f"Complex data not supported: {error}")
 
     def _finite(self, values: Any) -> np.ndarray:
         """Return numbers as floats, and refuse infinity."""
-        with np.errstate(over="ignore"):
-            numbers = np.asarray(values, dtype=np.float64)
+        try:
+            # A longdouble can be larger than every float.
+            with np.errstate(over="ignore"):
+                numbers = np.asarray(values, dtype=np.float64)
+        except OverflowError:
+            largest = shown(max(values, key=abs))
+            raise self.error(largest, "numbers below 1e308") from None
         infinite = np.isinf(numbers)
         if infinite.any():
             # scikit-learn calls this value infinity.
-            value = f"infinity ({np.asarray(values)[infinite][0]})"
+            value = f"infinity ({next(compress(values, infinite))})"
             raise self.error(value, "finite numbers or missing values")
         return numbers
 
-    def _date_groups(self, known: list[Any]) -> list[tuple[Any, np.ndarray]]:
-        """Convert dates to an array for each unit, with the positions of the dates."""
-        if len(set(map(_has_zone, known))) > 1:
-            zones = "dates with a time zone beside dates without one"
-            raise self.error(zones, "dates of one kind")
-        try:
-            dates = [_as_datetime64(value) for value in known]
-        except (OverflowError, ValueError) as error:
-            what = f"a date that is out of range ({error})"
-            raise self.error(what, "dates") from None
-        units: dict[np.dtype, list[int]] = {}
-        for i, value in enumerate(dates):
-            units.setdefault(value.dtype, []).append(i)
-        return [
-            (index, np.array([dates[i] for i in index], dtype=unit))
-            for unit, index in units.items()
-        ]
-
-    def _dates(self, groups: list[tuple[Any, np.ndarray]], n: int) -> Column:
-        """Convert dates of several units to seconds since an origin."""
-        whole, rest = np.full(n, np.nan), np.zeros(n)
+    def _dates(self, values: Any) -> Column:
+        """Convert an array, or a list, of dates to seconds since an origin."""
+        whole, rest = np.full(len(values), np.nan), np.zeros(len(values))
+        listed = isinstance(values, list)
+        groups = self._date_groups(values) if listed else [(slice(None), values)]
         for index, dates in groups:
             whole[index], rest[index] = self._whole_seconds(dates)
         origin = None if self.like is None else self.like.origin
         if origin is None and not np.isnan(whole).all():
             origin = int(np.nanmin(whole))
         return Column(self.label, "date", whole - (origin or 0) + rest, origin=origin)
+
+    def _date_groups(self, known: list[Any]) -> list[Any]:
+        """Convert dates to an array for each unit, with the positions of the dates."""
+        if len(set(map(_has_zone, known))) > 1:
+            raise self.error(ZONES, "dates of one kind")
+        units: dict[np.dtype, Any] = {}
+        try:
+            for i, value in enumerate(map(_as_datetime64, known)):
+                index, dates = units.setdefault(value.dtype, ([], []))
+                index.append(i)
+                dates.append(value)
+        except (OverflowError, ValueError) as error:
+            what = f"a date that is out of range ({error})"
+            raise self.error(what, "dates") from None
+        return [(index, np.array(dates)) for index, dates in units.values()]
 
     def _whole_seconds(self, dates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return seconds since 1970, and fractions of a second, with all digits."""
@@ -514,15 +493,8 @@ def _duration(value: Any) -> float:
 
 
 # What a column of each kind has.
-WORDS = {
-    "number": "numbers",
-    "date": "dates",
-    "duration": "durations",
-    "ordered": "ordered levels",
-    "category": "categories",
-}
-
-
+WORDS = {"number": "numbers", "date": "dates", "duration": "durations"}
+WORDS |= {"ordered": "ordered levels", "category": "categories"}
 # Largest number of categories that are counted in blocks: about 100 MB.
 MOST_CATEGORIES = 2**20
 # Kinds whose values have codes.
@@ -566,9 +538,7 @@ class Summary:
         return self.form.kind in CODED and self.counts.total() < self.n_known
 
     @classmethod
-    def of(
-        cls, column: Column, table: str, most: int | None = None, draw: Any = None
-    ) -> Summary:
+    def of(cls, column: Column, table: str, most: Any = None, draw: Any = None) -> Any:
         """Summarise a column, with at most so many values, drawn by a generator."""
         missing, codes = column.missing, column.codes
         levels = column.levels if column.kind == "ordered" else None
@@ -605,8 +575,8 @@ class Summary:
             one = max(known or (self, other), key=lambda o: kinds.index(o.form.kind))
             return replace(one, n_missing=n_missing)
         form = _common_form(self.form, other.form, other.table)
-        for one in known:
-            if form.kind == "ordered" and (unseen := one.counts.keys() - form.levels):
+        for one in known if form.kind == "ordered" else ():
+            if unseen := one.counts.keys() - form.levels:
                 level = shown(min(unseen, key=str))
                 allowed = f"one of the levels {shown(form.levels)} of the other table."
                 raise column_error(one.table, level, form.name, allowed)
@@ -615,16 +585,10 @@ class Summary:
             form = replace(form, origin=min(origins))
         pairs = zip(known, origins, strict=True)
         values = [one.values + (origin - min(origins)) for one, origin in pairs]
-        return Summary(
-            form,
-            other.table,
-            n_missing,
-            self.n_known + other.n_known,
-            self.counts + other.counts,
-            np.concatenate(values),
-            np.concatenate([one.keys for one in known]),
-            other.most,
-        )._drawn()
+        keys, n_known = [one.keys for one in known], self.n_known + other.n_known
+        counts, found = self.counts + other.counts, map(np.concatenate, (values, keys))
+        numbers: Any = n_missing, n_known, counts, *found, other.most
+        return Summary(form, other.table, *numbers)._drawn()
 
 
 def merge_summaries(a: list[Summary], b: list[Summary]) -> list[Summary]:
@@ -639,18 +603,18 @@ def _common_form(form: Column, own: Column, table: str) -> Column:
         few, many = sorted((form, own), key=lambda one: len(one.levels))
         known = set(few.levels)
         # A column may have more levels in one table, but in the same order.
-        if [level for level in many.levels if level in known] != few.levels:
-            what = f"the ordered levels {shown(own.levels)}"
-            allowed = f"the levels {shown(form.levels)} of the other table."
-            raise column_error(table, what, own.name, allowed)
-        return many
+        if [level for level in many.levels if level in known] == few.levels:
+            return many
+        what = f"the ordered levels {shown(own.levels)}"
+        allowed = f"the levels {shown(form.levels)} of the other table."
+        raise column_error(table, what, own.name, allowed)
     for kind in CODED:
         if kind in kinds and kinds <= {"number", *CODED}:
             return form if form.kind == kind else own
     if len(kinds) > 1:
         like = "like the other table. Convert the column in one of the tables."
-        allowed = f"{WORDS[form.kind]} {like}"
-        raise column_error(table, WORDS[own.kind], own.name, allowed)
+        what, allowed = WORDS[own.kind], f"{WORDS[form.kind]} {like}"
+        raise column_error(table, what, own.name, allowed)
     return form
 
 
@@ -686,16 +650,12 @@ def check_column_encoder(
     if isinstance(encoder, str) and encoder == "auto":
         return
     if encoder is not None:
-        raise ValueError(
-            f"encoder == {shown(encoder)}, must be 'auto' or None, because every "
-            "column has its own kernel."
-        )
+        must = "must be 'auto' or None, because every column has its own kernel."
+        raise ValueError(f"encoder == {shown(encoder)}, {must}")
     if found := find_column(X, name, kinds):
-        allowed = (
-            f"{' or '.join(WORDS[kind] for kind in kinds)} without missing values for "
-            "encoder == None. Set encoder='auto' to read the column as it is."
-        )
-        raise column_error(name, *found, allowed)
+        known = f"{' or '.join(map(WORDS.__getitem__, kinds))} without missing values"
+        remedy = "Set encoder='auto' to read the column as it is."
+        raise column_error(name, *found, f"{known} for encoder == None. {remedy}")
 
 
 @dataclass(frozen=True)
@@ -724,10 +684,8 @@ class Layout:
         """Return the layout of a table, or of an array, that is not encoded."""
         if isinstance(table, Layout):
             return table
-        names = names_of(table)
-        known = len(names) == n_features
-        blocks = [[j] for j in range(n_features)]
-        return cls(names if known else [], blocks, table)
+        names, blocks = names_of(table), [[j] for j in range(n_features)]
+        return cls(names if len(names) == n_features else [], blocks, table)
 
     def positions(self, columns: list[int]) -> list[int]:
         """Return the positions of some columns."""
@@ -744,20 +702,3 @@ class Layout:
             # polars has no tables with a column twice.
             table = take_columns(self.table, list(dict.fromkeys(names)))
         return Layout(names, blocks, table)
-
-
-def layout_of(encoder: Any, X: Any) -> Any:
-    """Return where the columns of a table stand after encoding, for kernels.
-
-    The columns of other transformers than a TableEncoder are the columns that come out.
-    """
-    if encoder is None:
-        return X
-    if hasattr(encoder, "output_slices_"):
-        blocks = [list(range(s.start, s.stop)) for s in encoder.output_slices_]
-        return Layout(names_of(X), blocks, X)
-    try:
-        names = list(encoder.get_feature_names_out())
-    except (AttributeError, NotImplementedError, ValueError):
-        return None
-    return Layout(names, [[j] for j in range(len(names))])

@@ -11,7 +11,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator
 
 # Rows of the HTML table, at most.
@@ -72,12 +71,10 @@ class Result(metaclass=ABCMeta):
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError(
-                f"{type(self).__name__}.to_frame needs pandas. Install it with "
-                '`pip install "skdiscrepancy[pandas]"`.'
-            ) from error
-        columns = self._columns()
-        index = None
+            install = 'Install it with `pip install "skdiscrepancy[pandas]"`.'
+            name = f"{type(self).__name__}.to_frame"
+            raise ImportError(f"{name} needs pandas. {install}") from error
+        columns, index = self._columns(), None
         if self._index is not None:
             names = columns.pop(self._index)
             index = pd.Index(names, name=self._index, tupleize_cols=False)
@@ -106,11 +103,9 @@ class Result(metaclass=ABCMeta):
 
     def _count(self) -> str:
         columns = self._columns()
-        n = len(next(iter(columns.values())))
-        plural = "" if n == 1 else "s"
-        if "target_kernel" in columns:
-            return f"{n} pair{plural} of kernels"
-        return f"{n} {self._item}{plural}"
+        n, pairs = len(next(iter(columns.values()))), "target_kernel" in columns
+        item = f"{'pair' if pairs else self._item}{'' if n == 1 else 's'}"
+        return f"{n} {item}{' of kernels' if pairs else ''}"
 
     def __repr__(self) -> str:
         parts = [f"{key}={_written(value)}" for key, value in self._summary().items()]
@@ -151,26 +146,22 @@ class Result(metaclass=ABCMeta):
         n_left_out, columns = self._table(MAX_ROWS)
         sides = [CELL.format("right" if numeric else "left") for numeric, _ in columns]
         head, *body = zip(*(map(escape, cells) for _, cells in columns), strict=True)
-        headings = "".join(
-            f'<th scope="col" style="{side} border-bottom: {LINE};">{cell}</th>'
-            for side, cell in zip(sides, head, strict=True)
-        )
-        lines = ""
+        headings = lines = ""
+        for side, cell in zip(sides, head, strict=True):
+            style = f"{side} border-bottom: {LINE};"
+            headings += f'<th scope="col" style="{style}">{cell}</th>'
         for row in body:
             cells = zip(sides, row, strict=True)
             row_text = "".join(f'<td style="{side}">{c}</td>' for side, c in cells)
             lines += f"<tr>{row_text}</tr>"
-        summary = ", ".join(
-            f"{escape(_heading(key))} <b>{escape(_cell(value))}</b>"
-            for key, value in self._summary().items()
-        )
+        items = self._summary().items()
+        pairs = (map(escape, (_heading(key), _cell(value))) for key, value in items)
+        summary = ", ".join(f"{key} <b>{value}</b>" for key, value in pairs)
         note = ""
         if n_left_out:
-            note = (
-                f"<p><small>The {len(body)} of {self._count()} with the "
-                f"{self._shown_first}. <code>to_frame()</code> returns all of them."
-                "</small></p>"
-            )
+            first = f"The {len(body)} of {self._count()} with the {self._shown_first}."
+            rest = "<code>to_frame()</code> returns all of them."
+            note = f"<p><small>{first} {rest}</small></p>"
         return (
             f'<div class="skdiscrepancy-result" style="overflow-x: auto;">'
             f"<p><b>{escape(type(self).__name__)}</b>: {summary}, {self._count()}</p>"
@@ -195,9 +186,7 @@ class MatrixResult(Result):
 
     matrix: np.ndarray
 
-    def __array__(
-        self, dtype: DTypeLike | None = None, copy: bool | None = None
-    ) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         # numpy 1 asks without `copy`; numpy 2 accepts that an array is a view.
         matrix = self.matrix if dtype is None else self.matrix.astype(dtype)
         return matrix.copy() if copy else matrix
@@ -238,8 +227,7 @@ def _same(first: Any, second: Any) -> bool:
     if type(first) is not type(second):
         return False
     if isinstance(first, np.ndarray):
-        numeric = first.dtype.kind in "fc"
-        return np.array_equal(first, second, equal_nan=numeric)
+        return np.array_equal(first, second, equal_nan=first.dtype.kind in "fc")
     if isinstance(first, BaseEstimator):
         # Kernels: estimators are equal to themselves only.
         first, second = first.get_params(deep=False), second.get_params(deep=False)

@@ -26,7 +26,7 @@ from skdiscrepancy._data.checks import (
     refuse_changed,
     refuse_several,
     shown,
-    values_of,
+    value_of,
 )
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
@@ -186,7 +186,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             refuse_several(len(self._members()))
         if self.n_components is not None:
             [self.feature_seed_] = draw_seeds(generator_of(self.random_state), 1)
-        self._learnt_from = values_of(self, self._learns_from)
+        learnt = {name: value_of(getattr(self, name)) for name in self._learns_from}
+        self._learnt_from = learnt
 
     def _seed(self) -> int:
         """Seed of the features of a fitted estimator."""

@@ -15,14 +15,14 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._data.arrays import is_on_disk, tag_target
-from skdiscrepancy._data.blocks import LazyRows, table_of
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     declares_parameters,
     explains_keywords,
     takes_parameters_of,
 )
-from skdiscrepancy._data.frames import as_table, layout_of
+from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
 from skdiscrepancy._gram.factors import factor_of
@@ -55,7 +55,7 @@ from skdiscrepancy._statistics.second_order import refuse_far_pairs
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, sample_dtype
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
-from skdiscrepancy.tables import encode_target, fit_target_encoder
+from skdiscrepancy.tables import encode_target, fit_target_encoder, layout_of
 
 
 def reads_labels(settings: Settings) -> bool:
@@ -258,7 +258,7 @@ class HSICEstimator(BaseDiscrepancy):
         labels = reads_labels(settings)
         X, y = reader.pair_of_blocks(X, y, labels, fit=True)
         X, y, _ = self._weighted([X, y], sample_weight, settings)
-        tables = table_of(X), table_of(y)
+        tables = X, y
         self.encoder_ = reader.fit([X])
         self.target_encoder_ = fit_target_encoder(self.encoder, y, labels=labels)
         X, y = self._validate(X, y, reader, settings, reset=True)

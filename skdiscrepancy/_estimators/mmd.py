@@ -23,7 +23,6 @@ from skdiscrepancy._data.arrays import (
     check_weights,
     refuse_missing,
 )
-from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
@@ -34,7 +33,7 @@ from skdiscrepancy._data.checks import (
     shown,
     takes_parameters_of,
 )
-from skdiscrepancy._data.frames import as_table, layout_of
+from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
@@ -69,6 +68,7 @@ from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_col
 from skdiscrepancy.kernels._names import tag_sparse
 from skdiscrepancy.kernels._radial import RadialKernel
 from skdiscrepancy.pooling import normalize_statistics
+from skdiscrepancy.tables import layout_of
 
 # An effect size uses all rows up to this number, and then the fraction of the rows, in
 # each sample, so that it takes little of the time of a test.
@@ -660,7 +660,7 @@ class MMDEstimator(BaseDiscrepancy):
             # Permutations must not change the encoding.
             reader.fit([self._reference_table, X])
             reference, Y = (reader.rows(Z) for Z in (self._reference_table, X))
-        layout = layout_of(reader.encoder_, table_of(X))
+        layout = layout_of(reader.encoder_, X)
         own = copy(self)
         # Not by ==, which compares arrays entry by entry.
         if isinstance(self.bandwidth, str) and self.bandwidth == "grid":
@@ -674,7 +674,7 @@ class MMDEstimator(BaseDiscrepancy):
         if settings.paired:
             refuse_other_order(X, Y)
         table, samples = self._read_together([X, Y], settings)
-        layout = layout_of(self.encoder_, table_of(table))
+        layout = layout_of(self.encoder_, table)
         return self._test_rows(samples, settings, layout, effect=effect)
 
     @in_one_blas_thread
@@ -809,7 +809,7 @@ class MMDEstimator(BaseDiscrepancy):
         weights: np.ndarray | None = None,
     ) -> Self:
         """Keep the first sample, and choose bandwidths from all samples."""
-        layout = layout_of(self.encoder_, table_of(table))
+        layout = layout_of(self.encoder_, table)
         collection = collection_of(self, samples, settings.kernels, layout)
         # A test encodes both samples together.
         self._reference_table = None if self.encoder_ is None else table

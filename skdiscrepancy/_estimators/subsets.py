@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.arrays import as_rows
-from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
@@ -19,7 +18,6 @@ from skdiscrepancy._data.checks import (
     generator_of,
     shown,
 )
-from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
@@ -29,6 +27,7 @@ from skdiscrepancy._gram.pieces import Blocks, blocks_of
 from skdiscrepancy._gram.run import Run, Work, run_all
 from skdiscrepancy._statistics.second_order import check_finite, complete
 from skdiscrepancy.kernels._names import kernel_name
+from skdiscrepancy.tables import layout_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -224,7 +223,7 @@ def mmd_subsets(
             f"number of rows of the smaller sample: X has {len(X)} rows and Y has "
             f"{len(Y)}."
         )
-    layout = layout_of(mmd.encoder_, table_of(table))
+    layout = layout_of(mmd.encoder_, table)
     kernels = collection_of(mmd, [X, Y], settings.kernels, layout)
     if len(kernels) > 1:
         raise ValueError(

@@ -37,6 +37,8 @@ from skdiscrepancy._data.arrays import check_rows
 from skdiscrepancy._data.checks import check_flag, draw_seeds
 from skdiscrepancy._data.distances import TOO_LARGE, block_distances
 
+GradientFunction = Callable[[np.ndarray], Any]
+
 
 class ModelScore:
     """Gradient of the log-density of a model, as a function of rows.
@@ -49,9 +51,7 @@ class ModelScore:
         Number of variables of the density, None if the model itself checks the number.
     """
 
-    def __init__(
-        self, gradients_at: Callable[[np.ndarray], Any], n_features: int | None = None
-    ):
+    def __init__(self, gradients_at: GradientFunction, n_features: int | None = None):
         self.gradients_at = gradients_at
         self.n_features = n_features
 
@@ -93,29 +93,36 @@ SHIFTS = np.array([-2.0, -1.0, 1.0, 2.0])
 WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12
 
 
-def deviations_of(X: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of columns, even if their squares overflow."""
+def deviations_of(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the standard deviations of columns, and which columns are constant.
+
+    Divided by the largest number, squares neither overflow nor underflow.
+    """
     with np.errstate(all="ignore"):
-        deviations = X.std(axis=0)
-        if np.all((deviations > 1e-150) & (deviations < 1e150)):
-            return deviations
-        # Divided by the largest number, squares neither overflow nor underflow.
         largest = np.abs(X).max(axis=0)
-        unit = np.where(largest > 0, largest, 1)
-        return np.where(largest > 0, (X / unit).std(axis=0) * unit, 0)
+        deviations = X.std(axis=0)
+        if not np.all((deviations > 1e-150) & (deviations < 1e150)):
+            unit = np.where(largest > 0, largest, 1)
+            deviations = np.where(largest > 0, (X / unit).std(axis=0) * unit, 0)
+    # Rounding gives equal numbers a tiny standard deviation.
+    return deviations, deviations <= 1e-13 * largest
 
 
 def widths(X: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each column, 1 for a constant column."""
-    deviations = deviations_of(X)
-    # Rounding gives equal numbers a tiny standard deviation.
-    constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
+    deviations, constant = deviations_of(X)
     return np.where(constant, 1.0, deviations)
 
 
-def difference_gradients(
-    log_density: Callable[[np.ndarray], Any], X: np.ndarray
-) -> np.ndarray:
+def check_densities(values: Any, n: int) -> None:
+    """Raise an error unless there is one log-density for each of n rows."""
+    if tuple(values.shape) != (n,):
+        must = f"must give {(n,)}, one number for each of {n} rows."
+        shape = tuple(values.shape)
+        raise ValueError(f"model gives log-densities of shape {shape}, {must}")
+
+
+def difference_gradients(log_density: GradientFunction, X: np.ndarray) -> np.ndarray:
     """Return gradients by four-point differences, many columns at once."""
     X = X.astype(np.float64)
     n, d = X.shape
@@ -127,19 +134,13 @@ def difference_gradients(
         shifted = np.repeat(X[np.newaxis], 4 * m, axis=0).reshape(4, m, n, d)
         shifted[:, np.arange(m), :, column] += (step * SHIFTS)[..., np.newaxis]
         values = np.asarray(log_density(shifted.reshape(-1, d)), dtype=np.float64)
-        if values.shape != (4 * m * n,):
-            raise ValueError(
-                f"model gives log-densities of shape {values.shape} for {4 * m * n} "
-                f"rows, must give {(4 * m * n,)}."
-            )
+        check_densities(values, 4 * m * n)
         quotients = np.tensordot(WEIGHTS, values.reshape(4, m, n), axes=1)
         parts.append((quotients / step).T)
     return np.concatenate(parts, axis=1)
 
 
-def automatic_gradients(
-    backend: str, log_density: Callable[[Any], Any], X: np.ndarray
-) -> np.ndarray:
+def automatic_gradients(backend: str, log_density: Any, X: np.ndarray) -> np.ndarray:
     """Return the gradients of a log-density written in torch or jax.
 
     The precision in jax is the one that is set in jax.
@@ -147,18 +148,12 @@ def automatic_gradients(
     try:
         library = __import__(backend)
     except ImportError as error:
-        raise ImportError(
-            f"backend == {backend!r} needs the package {backend}, which is not "
-            "installed."
-        ) from error
+        missing = f"needs the package {backend}, which is not installed."
+        raise ImportError(f"backend == {backend!r} {missing}") from error
 
     def total(x: Any) -> Any:
         values = log_density(x)
-        if tuple(values.shape) != (len(X),):
-            raise ValueError(
-                f"model gives log-densities of shape {tuple(values.shape)}, must give "
-                f"{(len(X),)}, one number for each row of X."
-            )
+        check_densities(values, len(X))
         return values.sum()
 
     if backend == "jax":
@@ -169,9 +164,7 @@ def automatic_gradients(
     return gradients.detach().cpu().numpy()
 
 
-def transformed_gradients(
-    steps: list[Any], score: Callable[[np.ndarray], Any], X: np.ndarray
-) -> np.ndarray:
+def transformed_gradients(steps: list[Any], score: Any, X: np.ndarray) -> np.ndarray:
     """Return the gradients before affine steps, from the gradients `score` after."""
     for step in steps:
         X = np.asarray(step.transform(X))
@@ -181,11 +174,13 @@ def transformed_gradients(
     return gradients
 
 
-def check_affine(steps: list[Any]) -> None:
-    """Raise an error for a step that is not affine or not invertible."""
+def affine_steps(model: Pipeline) -> list[Any]:
+    """Return the steps before the density, or refuse a step that is not affine."""
+    steps = steps_before(model)
     for step in steps:
         # All supported steps have this attribute, and other steps raise an error.
         pull_back(step, np.zeros((1, getattr(step, "n_features_in_", 1))))
+    return [without_names(step) for step in steps]
 
 
 def without_names(model: Any) -> Any:
@@ -222,10 +217,8 @@ def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
         return gradients @ step.components_
     # Only newer releases of scikit-learn have this parameter in MaxAbsScaler.
     if getattr(step, "clip", False):
-        raise ValueError(
-            f"model has the step {step!r}, must have clip=False, because clipped data "
-            "have no density."
-        )
+        must = "must have clip=False, because clipped data have no density."
+        raise ValueError(f"model has the step {step!r}, {must}")
     if step.scale_ is None:
         return gradients
     # MinMaxScaler multiplies by its scale, and the others divide.
@@ -233,30 +226,24 @@ def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
     return gradients / step.scale_ if divides else gradients * step.scale_
 
 
-BACKENDS = ("torch", "jax")
+BACKENDS = ("torch", "jax", None)
 # Size of a block of distances to the points of a kernel density.
 BLOCK_NUMBERS = 2**20
-GradientFunction = Callable[[np.ndarray], Any]
 # scipy has no public names for the classes of its distributions.
 UNIVARIATE = type(stats.norm())
 # Distributions of the new style, as scipy.stats.Normal, exist from scipy 1.15.
 NEW_STYLE = (stats.Normal.__mro__[1],) if hasattr(stats, "Normal") else ()
+ONE_VARIABLE = (UNIVARIATE, *NEW_STYLE)
 NORMAL, STUDENT = type(stats.multivariate_normal()), type(stats.multivariate_t())
 GAUSSIANS = (EmpiricalCovariance, PCA, FactorAnalysis)
-NOT_FROZEN = (
-    stats.rv_continuous,
-    type(stats.multivariate_normal),
-    type(stats.multivariate_t),
-)
+MULTIVARIATE = type(stats.multivariate_normal), type(stats.multivariate_t)
 REFUSED = {
     BernoulliRBM: "its variables are binary and have no gradient",
     IsolationForest: "its scores are path lengths, not log-densities",
     OneClassSVM: "its scores are distances to a boundary, not log-densities",
     LocalOutlierFactor: "its scores are ratios of densities, not log-densities",
-    EllipticEnvelope: (
-        "its score_samples are negative Mahalanobis distances, not log-densities; use "
-        "MinCovDet"
-    ),
+    EllipticEnvelope: "its score_samples are negative Mahalanobis distances, not "
+    "log-densities; use MinCovDet",
 }
 
 
@@ -338,20 +325,15 @@ def log_density_gradient(
     (50, 2)
     """
     check_flag(finite_differences, "finite_differences")
+    if backend not in BACKENDS:
+        raise ValueError(f"backend == {backend!r}, must be one of {[*BACKENDS]}.")
     if backend is not None:
-        if backend not in BACKENDS:
-            raise ValueError(
-                f"backend == {backend!r}, must be one of {[*BACKENDS, None]}."
-            )
+        why = f"for backend == {backend!r}."
         if not callable(model):
-            raise TypeError(
-                f"model == {model!r}, must be a callable that returns log-densities "
-                f"for backend == {backend!r}."
-            )
+            returns = "must be a callable that returns log-densities"
+            raise TypeError(f"model == {model!r}, {returns} {why}")
         if finite_differences:
-            raise ValueError(
-                f"finite_differences == True, must be False for backend == {backend!r}."
-            )
+            raise ValueError(f"finite_differences == True, must be False {why}")
         return ModelScore(partial(automatic_gradients, backend, model))
     if finite_differences:
         gradients_at = partial(difference_gradients, log_density(model))
@@ -368,13 +350,13 @@ def log_density(model: Any) -> GradientFunction:
         check_is_fitted(model)
         if isinstance(model, Pipeline):
             # The Jacobian of a step that is not affine depends on the row.
-            check_affine(steps_before(model))
+            affine_steps(model)
         if isinstance(model, KernelDensity):
             check_kernel_density(model)
         return without_names(model).score_samples
-    if isinstance(model, (UNIVARIATE, *NEW_STYLE)):
+    if isinstance(model, ONE_VARIABLE):
         check_support(model)
-    if isinstance(model, (UNIVARIATE, *NEW_STYLE, stats.gaussian_kde)):
+    if isinstance(model, (*ONE_VARIABLE, stats.gaussian_kde)):
         return partial(column_log_density, model)
     if hasattr(model, "logpdf"):
         return model.logpdf
@@ -388,13 +370,12 @@ def log_density(model: Any) -> GradientFunction:
 
 def n_variables(model: Any) -> int | None:
     """Return the number of variables of a density, None if it is not known."""
-    if isinstance(model, (UNIVARIATE, *NEW_STYLE)):
+    if isinstance(model, ONE_VARIABLE):
         return 1
-    if isinstance(model, stats.gaussian_kde):
-        return int(model.d)
     if isinstance(model, (NORMAL, STUDENT)):
         return int(model.dim)
-    return getattr(model, "n_features_in_", None)
+    kde = isinstance(model, stats.gaussian_kde)
+    return getattr(model, "d" if kde else "n_features_in_", None)
 
 
 @singledispatch
@@ -443,15 +424,15 @@ def log_density_gradient_of(model: Any) -> GradientFunction:
     (0.024, 0.024)
     """
     _refuse(model)
-    if callable(model) and not isinstance(model, type):
+    instance = not isinstance(model, type)
+    if callable(model) and instance:
         if takes_nothing(model):
             raise TypeError(
                 f"model == {model!r}, must take the rows X and return the gradients of "
                 "the log-density at these rows, but it takes no arguments."
             )
         return model
-    has_values = hasattr(model, "score_samples") or hasattr(model, "logpdf")
-    if has_values and not isinstance(model, type):
+    if instance and (hasattr(model, "score_samples") or hasattr(model, "logpdf")):
         raise TypeError(
             f"model == {model!r} is of a class whose gradient is not known. If its "
             "`score_samples` or `logpdf` returns log-densities, "
@@ -500,7 +481,7 @@ def is_density_estimator(model: Any) -> bool:
 def _refuse(model: Any) -> None:
     if isinstance(model, Pipeline):
         _refuse(model.steps[-1][1])
-    if isinstance(model, NOT_FROZEN):
+    if isinstance(model, (stats.rv_continuous, *MULTIVARIATE)):
         raise TypeError(
             f"model == {model!r}, must be a frozen distribution: call it with its "
             "parameters, as in scipy.stats.norm(0, 1)."
@@ -522,10 +503,7 @@ def _(model: FrozenEstimator) -> GradientFunction:
 @log_density_gradient_of.register(Pipeline)
 def _(model: Pipeline) -> GradientFunction:
     check_is_fitted(model)
-    steps = steps_before(model)
-    check_affine(steps)
-    steps = [without_names(step) for step in steps]
-    score = log_density_gradient_of(model.steps[-1][1])
+    steps, score = affine_steps(model), log_density_gradient_of(model.steps[-1][1])
     return ModelScore(partial(transformed_gradients, steps, score))
 
 
@@ -557,34 +535,28 @@ class SampleGaussianScore(ModelScore):
     """Gradient of the log-density of a Gaussian with the moments of a sample."""
 
     def __init__(self, X: np.ndarray):
-        singular = ValueError(
-            "model == None, must be a callable here, because the covariance of X, of "
-            f"shape {X.shape}, is singular, and a Gaussian with this covariance has no "
-            "density."
-        )
-        if len(X) <= X.shape[1]:
-            # With at most as many rows as columns, the covariance is singular.
-            raise singular
         X = X.astype(np.float64)
         with np.errstate(over="ignore"):
             self.mean = X.mean(axis=0)
-        self.deviations = deviations_of(X)
+        self.deviations, constant = deviations_of(X)
         if not np.all(np.isfinite(self.mean) & np.isfinite(self.deviations)):
             raise ValueError(TOO_LARGE)
-        constant = self.deviations <= 1e-13 * np.abs(X).max(axis=0)
-        if np.any(constant):
+        what = f"the covariance of X, of shape {X.shape}, is singular"
+        # With at most as many rows as columns, the covariance is singular.
+        correlation = np.zeros((1, 1))
+        if len(X) > X.shape[1] and np.any(constant):
+            what = f"column {int(np.argmax(constant))} of X is constant"
+        elif len(X) > X.shape[1]:
+            standardized = (X - self.mean) / self.deviations
+            correlation = standardized.T @ standardized / len(X)
+        if is_singular(correlation):
             raise ValueError(
-                f"model == None, must be a callable here, because column "
-                f"{int(np.argmax(constant))} of X is constant, and a Gaussian without "
-                "variance has no density."
+                f"model == None, must be a callable here, because {what}, and a "
+                "Gaussian with this covariance has no density."
             )
-        standardized = (X - self.mean) / self.deviations
-        correlation = standardized.T @ standardized / len(X)
         with np.errstate(all="ignore"):
             # Only draws use the covariance, and they check that it is finite.
             self.covariance = correlation * np.outer(self.deviations, self.deviations)
-        if is_singular(correlation):
-            raise singular
         self.factor = cho_factor(correlation)
         super().__init__(self._gradients, X.shape[1])
 
@@ -654,16 +626,15 @@ def mixture_gradients(
     log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray, X: np.ndarray
 ) -> np.ndarray:
     """Return the gradients of a mixture whose log-weights include determinants."""
-    logs = np.empty((len(X), len(means)))
+    logs, gradients = np.empty((len(X), len(means))), np.zeros(X.shape)
+    parts = list(enumerate(zip(means, factors, strict=True)))
     # Expanded squares would lose digits far from the origin, so we subtract first.
-    for k, (mean, factor) in enumerate(zip(means, factors, strict=True)):
+    for k, (mean, factor) in parts:
         whitened = _scaled(X - mean, factor)
         logs[:, k] = log_weights[k] - np.square(whitened).sum(axis=1) / 2
     shares = softmax(logs, axis=1)
-    gradients = np.zeros(X.shape)
-    for k, (mean, factor) in enumerate(zip(means, factors, strict=True)):
-        pull = _scaled(_scaled(X - mean, factor), factor.T)
-        gradients -= shares[:, [k]] * pull
+    for k, (mean, factor) in parts:
+        gradients -= shares[:, [k]] * _scaled(_scaled(X - mean, factor), factor.T)
     return gradients
 
 
@@ -673,11 +644,7 @@ def _scaled(X: np.ndarray, factor: Any) -> np.ndarray:
 
 
 def points_gradients(
-    points: np.ndarray,
-    log_weights: np.ndarray | float,
-    factor: Any,
-    exponential: bool,
-    X: np.ndarray,
+    points: np.ndarray, log_weights: Any, factor: Any, exponential: bool, X: np.ndarray
 ) -> np.ndarray:
     """Return the gradients of the log of a weighted sum of kernels at points.
 
@@ -692,10 +659,8 @@ def points_gradients(
         block = rows[start : start + step]
         distance = block_distances(block, points, 2).read(squared=not exponential)
         if exponential and not np.all(distance):
-            raise ValueError(
-                "The exponential kernel density has no gradient at its training "
-                "points, so X must not contain any of them."
-            )
+            no = "The exponential kernel density has no gradient at its training points"
+            raise ValueError(f"{no}, so X must not contain any of them.")
         logs = -distance if exponential else -distance / 2
         shares = softmax(logs + log_weights, axis=1)
         if exponential:
@@ -720,10 +685,8 @@ def mixture_score(model: Any) -> ModelScore:
         axes = zip(model.rotations_, model.scalings_, strict=True)
         factors = np.array([rotation / np.sqrt(scaling) for rotation, scaling in axes])
         if factors.shape[1] != factors.shape[2]:
-            raise ValueError(
-                f"model == {model!r} has a singular covariance, and no density; set "
-                "reg_param."
-            )
+            singular = "has a singular covariance, and no density; set reg_param."
+            raise ValueError(f"model == {model!r} {singular}")
     else:
         weights, means = model.weights_, model.means_
         factors = model.precisions_cholesky_
@@ -733,11 +696,10 @@ def mixture_score(model: Any) -> ModelScore:
             factors = np.repeat(factors[:, np.newaxis], means.shape[1], axis=1)
     bayesian = isinstance(model, BayesianGaussianMixture)
     logs = _expected_log_weights(model) if bayesian else log_weights_of(weights)
-    if factors.ndim == 3:
-        logs = logs + np.linalg.slogdet(factors)[1]
-    else:
-        logs = logs + np.log(np.abs(factors)).sum(axis=1)
-    return ModelScore(partial(mixture_gradients, logs, means, factors), means.shape[1])
+    full = factors.ndim == 3
+    sizes = np.linalg.slogdet(factors)[1] if full else np.log(np.abs(factors)).sum(1)
+    gradients_at = partial(mixture_gradients, logs + sizes, means, factors)
+    return ModelScore(gradients_at, means.shape[1])
 
 
 def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
@@ -747,22 +709,19 @@ def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
     "Pattern Recognition and Machine Learning", 2006, Equations 10.65 and 10.66.
     """
     n_features = model.means_.shape[1]
+    concentrations = model.weight_concentration_
     if model.weight_concentration_prior_type == "dirichlet_process":
-        a, b = model.weight_concentration_
+        a, b = concentrations
         both = digamma(a + b)
         others = np.concatenate(([0.0], np.cumsum(digamma(b) - both)[:-1]))
         log_weights = digamma(a) - both + others
     else:
-        concentrations = model.weight_concentration_
         log_weights = digamma(concentrations) - digamma(concentrations.sum())
     freedom = model.degrees_of_freedom_
     halves = (freedom - np.arange(n_features)[:, np.newaxis]) / 2
     log_precisions = n_features * np.log(2) + digamma(halves).sum(axis=0)
-    return log_weights + 0.5 * (
-        log_precisions
-        - n_features / model.mean_precision_
-        - n_features * np.log(freedom)
-    )
+    lost = n_features * (1 / model.mean_precision_ + np.log(freedom))
+    return log_weights + 0.5 * (log_precisions - lost)
 
 
 def check_kernel_density(model: Any) -> None:
@@ -781,10 +740,8 @@ def kernel_density_score(model: Any) -> ModelScore:
     check_is_fitted(model)
     check_kernel_density(model)
     if model.metric != "euclidean":
-        raise ValueError(
-            f"model == {model!r} has the metric {model.metric!r}, must have "
-            "'euclidean'."
-        )
+        metric = f"the metric {model.metric!r}, must have 'euclidean'."
+        raise ValueError(f"model == {model!r} has {metric}")
     weights, points = model.tree_.sample_weight, np.asarray(model.tree_.data)
     log_weights = 0.0 if weights is None else log_weights_of(np.asarray(weights))
     kernel = points, log_weights, 1 / model.bandwidth_, model.kernel == "exponential"
@@ -819,7 +776,7 @@ STANDARD: dict[str, Callable[..., np.ndarray]] = {
 
 
 def univariate_gradients(
-    name: str, shapes: tuple[float, ...], loc: float, scale: float, X: np.ndarray
+    name: str, shapes: Any, loc: float, scale: float, X: np.ndarray
 ) -> np.ndarray:
     """Return the gradients of a frozen distribution of one variable."""
     return STANDARD[name]((X - loc) / scale, *shapes) / scale
@@ -830,10 +787,9 @@ def check_support(model: Any) -> None:
     low, high = model.support()
     name = model.dist.name if hasattr(model, "dist") else type(model).__name__
     if np.ndim(low) or np.ndim(high):
-        raise ValueError(
-            f"model is the distribution {name!r} with arrays of parameters, "
-            "must have numbers as parameters, because it is the density of one column."
-        )
+        must = "must have numbers, because it is the density of one column."
+        what = f"the distribution {name!r} with arrays of parameters"
+        raise ValueError(f"model is {what}, {must}")
     if np.isfinite(low) or np.isfinite(high):
         raise ValueError(
             f"model is the distribution {name!r} on [{low}, {high}], must "
@@ -853,17 +809,16 @@ def univariate_score(model: Any) -> ModelScore:
     check_support(model)
     name = model.dist.name
     if name not in STANDARD:
-        raise ValueError(
-            f"model is the distribution {name!r}, must be one of {sorted(STANDARD)}. "
-            "Other distributions work with finite_differences=True."
-        )
+        others = "Other distributions work with finite_differences=True."
+        must = f"must be one of {sorted(STANDARD)}. {others}"
+        raise ValueError(f"model is the distribution {name!r}, {must}")
     # scipy accepts shape parameters by position and by name.
-    shape_names = [s.strip() for s in (model.dist.shapes or "").split(",") if s.strip()]
-    names = [*shape_names, "loc", "scale"]
-    given = {**dict(zip(names, model.args, strict=False)), **model.kwds}
-    shapes = tuple(float(given[shape]) for shape in shape_names)
-    loc, scale = float(given.get("loc", 0.0)), float(given.get("scale", 1.0))
-    return ModelScore(partial(univariate_gradients, name, shapes, loc, scale), 1)
+    shapes = (model.dist.shapes or "").replace(",", " ").split()
+    defaults = {"loc": 0.0, "scale": 1.0}
+    given = dict(zip([*shapes, *defaults], model.args, strict=False))
+    values = {name: float(v) for name, v in {**defaults, **given, **model.kwds}.items()}
+    loc, scale, own = values["loc"], values["scale"], [values[s] for s in shapes]
+    return ModelScore(partial(univariate_gradients, name, own, loc, scale), 1)
 
 
 def copyable(model: Any) -> Any:
@@ -917,10 +872,8 @@ def elliptic_score(model: Any) -> ModelScore:
     matrix = np.atleast_2d(getattr(model, name))
     rank = np.linalg.matrix_rank(matrix, hermitian=True)
     if rank < len(matrix):
-        raise ValueError(
-            f"model has {name} of rank {rank}, must have rank {len(matrix)}. "
-            "Otherwise the distribution has no density."
-        )
+        full = f"rank {len(matrix)}. Otherwise the distribution has no density."
+        raise ValueError(f"model has {name} of rank {rank}, must have {full}")
     parameters = getattr(model, mean), np.linalg.inv(matrix), df
     return ModelScore(partial(elliptic_gradients, *parameters), model.dim)
 
@@ -945,10 +898,8 @@ def can_be_drawn_from(model: Any) -> bool:
 def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
     """Draw rows from a fitted model without changing the model."""
     if not can_be_drawn_from(model):
-        raise TypeError(
-            f"model == {model!r}, must be a fitted model with a method `sample` or "
-            "`rvs`."
-        )
+        must = "must be a fitted model with a method `sample` or `rvs`."
+        raise TypeError(f"model == {model!r}, {must}")
     if isinstance(model, FrozenEstimator):
         return draw_from(model.estimator, n, generator)
     if isinstance(model, Pipeline):
@@ -964,13 +915,11 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
     try:
         if hasattr(model, "rvs"):
             return np.reshape(model.rvs(size=n, random_state=seed), (n, -1))
-        options: dict[str, Any] = {}
-        seeded, names = model, inspect.signature(model.sample).parameters
-        if "random_state" in names:
-            options["random_state"] = seed
-        elif "rng" in names:
-            options["rng"] = np.random.default_rng(seed)
-        elif "random_state" in getattr(model, "get_params", dict)():
+        names = inspect.signature(model.sample).parameters
+        known = {"random_state": seed, "rng": np.random.default_rng(seed)}
+        options = {name: known[name] for name in names if name in known}
+        seeded = model
+        if not options and "random_state" in getattr(model, "get_params", dict)():
             # We set the seed in a copy, because the model belongs to the caller.
             seeded = copy.copy(model).set_params(random_state=seed)
         draws = seeded.sample(n, **options)
@@ -981,8 +930,7 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
             f"method `sample` or `rvs` is not implemented{reason}"
         ) from error
     except ValueError as error:
-        raise ValueError(
-            f"model == {model!r} cannot be drawn from {n} times: {error}"
-        ) from error
+        failed = f"cannot be drawn from {n} times: {error}"
+        raise ValueError(f"model == {model!r} {failed}") from error
     draws = np.asarray(draws[0] if isinstance(draws, tuple) else draws)
     return draws[:, np.newaxis] if draws.ndim == 1 else draws

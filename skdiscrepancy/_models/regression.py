@@ -31,15 +31,11 @@ N_FOLDS = 5
 
 def check_regressor(regressor: Any) -> None:
     """Refuse a parameter `regressor` that is not None or a regressor."""
-    if regressor is None:
-        return
-    if isinstance(regressor, type) or not all(
-        hasattr(regressor, name) for name in ("fit", "predict", "get_params")
-    ):
-        raise TypeError(
-            f"regressor == {shown(regressor)}, must be None or a regressor with `fit` "
-            "and `predict`, such as RandomForestRegressor()."
-        )
+    methods = ("fit", "predict", "get_params")
+    fits = all(hasattr(regressor, name) for name in methods)
+    if regressor is not None and (isinstance(regressor, type) or not fits):
+        must = "must be None or a regressor with `fit` and `predict`, such as Ridge()."
+        raise TypeError(f"regressor == {shown(regressor)}, {must}")
 
 
 def cross_fitted(
@@ -58,10 +54,9 @@ def cross_fitted(
         ) from error
     predicted = np.asarray(predicted, dtype=np.float64).reshape(len(F), -1)
     if predicted.shape != F.shape or not np.all(np.isfinite(predicted)):
-        raise ValueError(
-            f"regressor == {shown(regressor)} predicted an array of shape "
-            f"{predicted.shape}, must predict finite numbers of shape {F.shape}."
-        )
+        found = f"predicted an array of shape {predicted.shape}"
+        must = f"must predict finite numbers of shape {F.shape}."
+        raise ValueError(f"regressor == {shown(regressor)} {found}, {must}")
     return F - predicted
 
 
@@ -79,6 +74,7 @@ MAX_TRIED = 100
 # Starts are compared on at most this many rows.
 TRIAL_ROWS = 200
 MAX_STEPS = 60
+SEARCH: dict[str, Any] = {"jac": True, "method": "L-BFGS-B"}
 # Fraction of the sum of squares of a target that counts as zero, so that a target
 # without noise has a likelihood.
 VANISHED = 1e-12
@@ -139,11 +135,7 @@ def negative_log_likelihood(
 
 
 def _profile(
-    values: np.ndarray,
-    squares: np.ndarray,
-    ratios: np.ndarray,
-    n: int,
-    rest: np.ndarray | float = 0.0,
+    values: np.ndarray, squares: np.ndarray, ratios: np.ndarray, n: int, rest: Any = 0.0
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Return the likelihood with the best variances, (e + t)^-1, and the variances.
 
@@ -175,24 +167,19 @@ def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndar
     """
     p, m = Z.shape[1], F.shape[1]
     trials = [np.full(p, 0.5 * np.log(p))]
-    for column in range(p if p <= MAX_TRIED else 0):
-        for scale in FIRST_SCALES:
-            alone = np.full(p, FAR)
-            alone[column] = np.log(scale)
-            trials.append(alone)
+    for alone in np.eye(p if p <= MAX_TRIED else 0, p, dtype=bool):
+        trials += [np.where(alone, np.log(scale), FAR) for scale in FIRST_SCALES]
     ratios = np.full(m, np.log(FIRST_RATIO))
     starts = [np.append(np.clip(trial, *SCALE_BOUNDS), ratios) for trial in trials]
     rows = slice(None, TRIAL_ROWS)
     values = [negative_log_likelihood(s, Z[rows], F[rows])[0] for s in starts]
-    best = minimize(
-        negative_log_likelihood,
-        starts[int(np.argmin(values))],
-        args=(Z, F),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[SCALE_BOUNDS] * p + [RATIO_BOUNDS] * m,
-        options={"maxiter": MAX_STEPS},
-    ).x
+    start, bounds = starts[np.argmin(values)], [SCALE_BOUNDS] * p + [RATIO_BOUNDS] * m
+    how: dict[str, Any] = {
+        "bounds": bounds,
+        "options": {"maxiter": MAX_STEPS},
+        **SEARCH,
+    }
+    best = minimize(negative_log_likelihood, start, (Z, F), **how).x
     return np.exp(best[:p]), np.exp(best[p:])
 
 
@@ -233,12 +220,10 @@ class Smoother(NamedTuple):
             return value / n, by_ratio / n
 
         start, bounds = np.full(m, np.log(FIRST_RATIO)), [RATIO_BOUNDS] * m
-        best = minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds)
+        best = minimize(function, start, bounds=bounds, **SEARCH)
         return np.exp(best.x)
 
-    def residuals(
-        self, F: np.ndarray, ratios: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def residuals(self, F: np.ndarray, ratios: np.ndarray) -> list[np.ndarray]:
         """Return the targets minus the predictions from all rows, and from all others.
 
         A fit without row i, with the same covariance and noise, has the residual
@@ -248,7 +233,7 @@ class Smoother(NamedTuple):
         shrinkage = self.values[:, np.newaxis] / (self.values[:, np.newaxis] + ratios)
         residuals = F - self.vectors @ (shrinkage * (self.vectors.T @ F))
         free = 1 - np.square(self.vectors) @ shrinkage
-        return residuals, residuals / np.maximum(free, np.finfo(float).eps)
+        return [residuals, residuals / np.maximum(free, np.finfo(float).eps)]
 
 
 def smoother_of(Z: np.ndarray, scales: np.ndarray, landmarks: np.ndarray) -> Smoother:

@@ -48,7 +48,6 @@ from skdiscrepancy._data.frames import (
     check_column_encoder,
     in_order,
     is_table,
-    layout_of,
     needs_encoding,
     read_columns,
     take_columns,
@@ -79,7 +78,7 @@ from skdiscrepancy.kernels._base import (
     LinearKernel,
 )
 from skdiscrepancy.kernels._names import choose_target_kernels
-from skdiscrepancy.tables import TableEncoder
+from skdiscrepancy.tables import TableEncoder, layout_of
 
 # Types that a column of objects may hold. None is refused later, as a missing value.
 # `is_numeric` decides which columns hold labels, as for y.
@@ -858,7 +857,7 @@ def read_k_samples(
     if labels is not None:
         rows, names = _parts(rows[0], labels)
         _check_sizes(rows, [f"The group {shown(name)} of `groups`" for name in names])
-    return rows, names, layout_of(reader.encoder_, table_of(tables[0]))
+    return rows, names, layout_of(reader.encoder_, tables[0])
 
 
 def _divide(table: Any, groups: Any) -> tuple[Any, np.ndarray]:

@@ -19,10 +19,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_rows, refuse_masked, refuse_missing
+from skdiscrepancy._data.arrays import (
+    aligned_products,
+    check_rows,
+    refuse_masked,
+    refuse_missing,
+)
 from skdiscrepancy._data.checks import (
     RandomStateLike,
-    check_flag,
     check_number,
     check_value,
     declares_parameters,
@@ -122,30 +126,24 @@ def search_compare(
     """
     found = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
     if found is None or "params" not in found:
-        raise ValueError(
-            f"search == {shown(search)}, must be a fitted search with `cv_results_`."
-        )
+        must = "must be a fitted search with `cv_results_`."
+        raise ValueError(f"search == {shown(search)}, {must}")
     scores = _scores(found, metric)
     n_candidates, n_splits = scores.shape
     if n_candidates < 2 or n_splits < 2:
-        raise ValueError(
-            f"search has {n_candidates} candidates and {n_splits} splits, must have at "
-            "least 2 of each."
-        )
+        found = f"{n_candidates} candidates and {n_splits} splits"
+        raise ValueError(f"search has {found}, must have at least 2 of each.")
     if not np.all(np.isfinite(scores)):
         bad = found["params"][int(np.argmin(np.isfinite(scores).all(axis=1)))]
         raise ValueError(
             f"search has scores that are not finite, the first for {bad}, must have "
             "finite scores. Leave out candidates that cannot be scored."
         )
-    if test_fraction is None:
-        test_fraction = 1 / n_splits
-    test_fraction = check_level(test_fraction, "test_fraction")
+    fraction = 1 / n_splits if test_fraction is None else test_fraction
+    test_fraction = check_level(fraction, "test_fraction")
     if names is None:
-        names = [
-            ", ".join(f"{key}={value}" for key, value in params.items())
-            for params in found["params"]
-        ]
+        pairs = ([f"{k}={value}" for k, value in p.items()] for p in found["params"])
+        names = list(map(", ".join, pairs))
     factor = 1 / n_splits + test_fraction / (1 - test_fraction)
     names = check_names(names, n_candidates, "candidate ")
     differences = scores[:, np.newaxis] - scores
@@ -160,19 +158,15 @@ def _scores(found: dict[str, Any], metric: str) -> np.ndarray:
     ending = f"_test_{metric}"
     keys = [key for key in found if key.startswith("split") and key.endswith(ending)]
     if not keys:
-        known = {
-            key.partition("_test_")[2] for key in found if key.startswith("split0_test")
-        }
+        known = [k.partition("_test_")[2] for k in found if k.startswith("split0_test")]
         raise ValueError(f"metric == {metric!r}, must be one of {sorted(known)}.")
     keys.sort(key=lambda key: int(key.removeprefix("split").removesuffix(ending)))
-    columns = [np.asarray(found[key], dtype=np.float64) for key in keys]
-    n_candidates = len(found["params"])
-    for key, column in zip(keys, columns, strict=True):
+    columns, n_candidates = [], len(found["params"])
+    for key in keys:
+        columns.append(column := np.asarray(found[key], dtype=np.float64))
         if column.shape != (n_candidates,):
-            raise ValueError(
-                f"search has {key} of shape {column.shape}, must have one score for "
-                f"each of {n_candidates} candidates."
-            )
+            must = f"must have one score for each of {n_candidates} candidates."
+            raise ValueError(f"search has {key} of shape {column.shape}, {must}")
     return np.transpose(columns)
 
 
@@ -458,10 +452,10 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
         refuse_missing(np.asarray(X), "X")
     # A frozen model, or a search within a search.
-    frozen = isinstance(estimator, FrozenEstimator)
-    if frozen or hasattr(estimator, "best_estimator_"):
-        inner = estimator.estimator if frozen else estimator.best_estimator_
-        return last_step(inner, X)
+    if isinstance(estimator, FrozenEstimator):
+        return last_step(estimator.estimator, X)
+    if hasattr(estimator, "best_estimator_"):
+        return last_step(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             try:
@@ -567,7 +561,8 @@ def stein_thinning(
     >>> X[chosen].mean(axis=0).round(2).tolist()
     [0.04, 0.08]
     """
-    n_points = _check_params(n_points, standardize, preconditioner, verbose)
+    flags = {"standardize": standardize, "verbose": verbose}
+    n_points = _check_params(n_points, preconditioner, **flags)
     rows: np.ndarray = check_rows(X, dtype=np.float64)
     S = check_gradients(gradients, rows)
     indices = np.empty(n_points, dtype=np.int64)
@@ -579,7 +574,7 @@ def stein_thinning(
             rows, S = in_scale(scale, rows, S)
         Y, trace = _precondition(rows, preconditioner)
         # The diagonal of the Stein kernel, plus twice its sum over the chosen rows.
-        objective = trace + np.einsum("ij,ij->i", S, S)
+        objective = trace + aligned_products(S, S)
         for step in range(n_points):
             check_finite(objective)
             chosen = indices[step] = int(np.argmin(objective))
@@ -678,9 +673,8 @@ class SteinThinning(BaseEstimator):
         _check_params(**params)
         if gradients is None:
             check_model(model)
-        rows: np.ndarray = check_rows(
-            X, estimator=self, dtype=np.float64, ensure_min_samples=2
-        )
+        options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
+        rows: np.ndarray = check_rows(X, estimator=self, **options)
         if gradients is None:
             gradients = gradients_at(rows, fit_model(model, rows, y)[1])
         self.support_ = stein_thinning(rows, gradients, **params)
@@ -688,15 +682,12 @@ class SteinThinning(BaseEstimator):
         return self
 
 
-def _check_params(
-    n_points: Any, standardize: Any, preconditioner: Any, verbose: Any
-) -> int:
-    check_flag(standardize, "standardize")
-    check_value(verbose, "verbose")
+def _check_params(n_points: Any, preconditioner: Any, **flags: Any) -> int:
+    for name, value in flags.items():
+        check_value(value, name)
     if preconditioner not in PRECONDITIONERS:
-        raise ValueError(
-            f"preconditioner == {preconditioner!r}, must be one of {PRECONDITIONERS}."
-        )
+        must = f"must be one of {PRECONDITIONERS}."
+        raise ValueError(f"preconditioner == {preconditioner!r}, {must}")
     return check_number(n_points, "n_points", integer=True, least=1)
 
 
@@ -709,31 +700,23 @@ def _precondition(X: np.ndarray, preconditioner: str) -> tuple[np.ndarray, float
         some = X[np.linspace(0, n - 1, min(n, MEDIAN_ROWS), dtype=int)]
         median = np.median(pdist(some)) if n > 1 else 0.0
         if not median > 0:
-            raise ValueError(
-                "preconditioner == 'med', must be 'id' here: most rows of X are equal."
-            )
+            must = "must be 'id' here: most rows of X are equal."
+            raise ValueError(f"preconditioner == 'med', {must}")
         return X / median**2, d / median**2
     centred = X - X.mean(axis=0)
     covariance = centred.T @ centred / max(n - 1, 1)
     constant = np.sqrt(np.diag(covariance)) <= 1e-13 * np.abs(X).max(axis=0)
     if np.any(constant) or is_singular(covariance):
-        raise ValueError(
-            "preconditioner == 'cov', must be 'id' or 'med' here: the covariance of X "
-            "is singular."
-        )
+        must = "must be 'id' or 'med' here: the covariance of X is singular."
+        raise ValueError(f"preconditioner == 'cov', {must}")
     precision = cho_solve(cho_factor(covariance), np.eye(d))
     return X @ precision, float(np.trace(precision))
 
 
-def _stein_column(
-    X: np.ndarray, Y: np.ndarray, S: np.ndarray, trace: float, chosen: int
-) -> np.ndarray:
+def _stein_column(X: Any, Y: Any, S: Any, trace: float, chosen: int) -> np.ndarray:
     """Return the Stein kernel between all rows and a chosen row, for Y = X Gamma."""
     gaps, pulls = X - X[chosen], Y - Y[chosen]
-    weight = 1 / (1 + np.einsum("ij,ij->i", gaps, pulls))
-    values = np.einsum("ij,ij->i", pulls, pulls)
-    values *= -3 * weight
-    values += trace + np.einsum("ij,ij->i", S - S[chosen], pulls)
-    values *= weight
-    values += S @ S[chosen]
-    return values * np.sqrt(weight)
+    weight = 1 / (1 + aligned_products(gaps, pulls))
+    values = aligned_products(pulls, pulls) * (-3 * weight)
+    values += trace + aligned_products(S - S[chosen], pulls)
+    return (values * weight + S @ S[chosen]) * np.sqrt(weight)

@@ -854,7 +854,7 @@ def drift_report(
         plain = copy(mmd).set_params(encoder=None)
 
         def pvalue_of(columns: list[int]) -> float:
-            x, y = tables.rows_of(columns)
+            x, y = tables.of(columns, tables.encoded)
             return copy(plain)._test_pair(x, y, settings, effect=False).pvalue
 
         line.advance()
@@ -925,7 +925,7 @@ class _Tables:
         Positions of the rows of the samples in the tables.
     columns : list of tuple of Column
         The columns of the samples.
-    x, y : {ndarray, csr_array} of shape (n_rows, n_columns)
+    compared : list of ndarray of shape (n_rows, n_columns)
         The samples, encoded.
     encoded, joint : list of {ndarray, csr_array, LazyRows}
         Both tables, encoded, and as the joint test reads them.
@@ -933,120 +933,104 @@ class _Tables:
 
     def __init__(self, reference: Any, new: Any, encoder: Any, mmd: MMDEstimator):
         self.mmd, self.names = mmd, ["reference", "new"]
-        self.encoded: list[Any]
-        self.joint: list[Any]
         own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
         self.encoder = clone(own)
-        self.given = [reference, in_order(new, reference, *self.names[::-1])]
+        self.given = tables = [reference, in_order(new, reference, *self.names[::-1])]
         as_given = not (encoder is own or isinstance(encoder, str))
-        if any(map(kind_of_blocks, self.given)):
-            self._in_blocks(encoder if as_given else own)
-        elif any(map(issparse, self.given)):
-            self._sparse()
-        elif (
-            mmd.n_components is not None
-            and sum(np.prod(getattr(table, "shape", 0)) for table in self.given)
-            > MOST_VALUES
-        ):
-            tables = self.given
-            self._in_blocks(encoder if as_given else own)
-            self.given = tables
+        self.encoded: list[Any]
+        self.joint: Any = None
+        if any(map(kind_of_blocks, tables)):
+            # What the first pass finds is kept for the tests of columns.
+            self.given = self._in_blocks(tables, encoder if as_given else own)
+        elif any(map(issparse, tables)):
+            self._sparse(tables)
+            self.joint = tables if issparse(reference) and as_given else None
+        elif mmd.n_components is not None and _n_values(tables) > MOST_VALUES:
+            self._in_blocks(tables, encoder if as_given else own)
         else:
-            self.columns = _read_columns(*self.given)
-            self._encode(self.given)
-            self.encoded = [self.x, self.y]
-            self.positions = [np.arange(len(Z)) for Z in self.encoded]
-            self.joint = self.encoded
+            n_columns = [_check(*pair) for pair in zip(tables, self.names, strict=True)]
+            if n_columns[0] != n_columns[1]:
+                raise ValueError(
+                    f"new has {n_columns[1]} columns, must have {n_columns[0]} as "
+                    "reference."
+                )
+            self._encode(tables, [np.arange(len(table)) for table in tables])
+            self.encoded = self.compared
             if as_given:
-                fitted = fit_encoder(encoder, self.given)
-                self.joint = [encode(fitted, table) for table in self.given]
-        if issparse(reference) and as_given:
-            self.joint = self.given
+                fitted = fit_encoder(encoder, tables)
+                self.joint = [encode(fitted, table) for table in tables]
+        self.joint = self.joint or self.encoded
 
-    def _encode(self, samples: list[Any]) -> None:
-        """Encode tables in memory, by an encoder that may have been fitted."""
-        self.samples = samples
+    def _encode(self, samples: list[Any], positions: list[np.ndarray]) -> None:
+        """Encode and read rows in memory, by an encoder that may have been fitted."""
+        self.samples, self.positions = samples, positions
         if not hasattr(self.encoder, "kinds_"):
             self.encoder._fit_tables(samples, self.names)
         # `set_output` can make DataFrames of the encoding.
-        self.x, self.y = (np.asarray(self.encoder.transform(t)) for t in samples)
+        self.compared = [np.asarray(self.encoder.transform(t)) for t in samples]
+        forms = [block.form for block in self.encoder._blocks]
+        pairs = zip(samples, self.names, strict=True)
+        self.columns = list(zip(*(read_columns(*p, forms) for p in pairs), strict=True))
 
     def _draw(self, rows: list[Any], take: Callable[..., Any]) -> None:
-        """Encode random rows of both tables, and read their columns."""
+        """Encode and read random rows of both tables."""
         draw = np.random.default_rng(draw_seeds(generator_of(self.mmd.random_state), 1))
         most = min(COMPARED_ROWS, MOST_VALUES // rows[0].shape[1])
-        self.positions = [
+        positions = [
             np.sort(draw.choice(Z.shape[0], min(Z.shape[0], most), replace=False))
             for Z in rows
         ]
-        self._encode([take(*pair) for pair in zip(rows, self.positions, strict=True)])
-        forms = [block.form for block in self.encoder._blocks]
-        pairs = zip(self.samples, self.names, strict=True)
-        self.columns = list(zip(*(read_columns(*p, forms) for p in pairs), strict=True))
+        self._encode(list(map(take, rows, positions)), positions)
 
-    def _in_blocks(self, encoder: Any) -> None:
+    def _in_blocks(self, tables: list[Any], encoder: Any) -> list[Any]:
         """Read both tables by blocks, and some rows as they are."""
         refuse_encoder_of_blocks(encoder)
         reader = Reader(None, 2, "auto", self.mmd)
-        for table, name in zip(self.given, self.names, strict=True):
-            if kind := kind_of_blocks(table):
-                reader._refuse_in_memory(name, kind)
-        pairs = zip(self.given, self.names, strict=True)
-        # What the first pass finds is kept for the tests of columns.
-        self.given = rows = [open_rows(*pair) for pair in pairs]
+        pairs = zip(tables, self.names, strict=True)
+        rows = [open_rows(reader.blocks(*pair), pair[1]) for pair in pairs]
         refuse_other_columns(*rows, *self.names)
         self.encoder._fit_tables(rows, self.names)
         self._draw(rows, rows_at)
-        # Without the indicators of missing values and unseen categories that are zero.
-        self.varying = [
-            range(own.start, own.stop - (kind == "category") - (not any(n_missing)))
-            for own, kind, *n_missing in zip(
-                self.encoder.output_slices_,
-                self.encoder.kinds_,
-                *([c.n_missing for c in Z.summaries] for Z in rows),
-                strict=True,
-            )
-        ]
         self.encoded = [lazy_rows(encode(self.encoder, Z), Z.name, 2) for Z in rows]
-        self.joint = self.encoded
         if encoder is None:
             self.joint = [lazy_rows(copy(Z), Z.name, 2) for Z in rows]
+        return rows
 
-    def _sparse(self) -> None:
+    def _sparse(self, tables: list[Any]) -> None:
         """Scale sparse matrices by the encoder of some of their rows."""
-        pairs = zip(self.given, self.names, strict=True)
+        pairs = zip(tables, self.names, strict=True)
         rows = [as_block(check_rows(*p, accept_sparse="csr")) for p in pairs]
         self._draw(rows, lambda Z, some: Z[some].toarray())
         blocks: Any = self.encoder._blocks
         units = [np.ldexp(block.scale, block.exponent) for block in blocks]
         # A shift by the median would change no distance.
         scale = dia_array(([1 / np.array(units)], [0]), shape=(len(units),) * 2)
-        self.encoded = self.joint = [csr_array(Z @ scale) for Z in rows]
+        self.encoded = [csr_array(Z @ scale) for Z in rows]
 
-    def rows_of(self, columns: list[int]) -> list[Any]:
-        """Return the encoded columns of all rows of both tables."""
-        if isinstance(self.encoded[0], np.ndarray):
-            return self.of(columns)
-        if issparse(self.encoded[0]):
-            return [Z[:, columns] for Z in self.encoded]
-        positions = [i for j in columns for i in self.varying[j]]
-        return [Z.take(positions) for Z in self.encoded]
-
-    def of(self, columns: list[int]) -> list[np.ndarray]:
-        """Return the encoded columns of both tables."""
-        slices = self.encoder.output_slices_
-        parts = [[Z[:, slices[j]] for j in columns] for Z in (self.x, self.y)]
-        x, y = (np.concatenate(part, axis=1) for part in parts)
+    def of(self, columns: list[int], tables: list[Any] | None = None) -> list[Any]:
+        """Return the encoded columns of both samples, or of both tables."""
+        tables = tables or self.compared
+        if issparse(tables[0]):
+            return [Z[:, columns] for Z in tables]
+        places = np.r_[tuple(self.encoder.output_slices_[j] for j in columns)]
+        parts = [Z.take(places, axis=1) for Z in tables]
+        ends = [
+            (Z.min(axis=0), Z.max(axis=0))
+            if tables is self.compared
+            else (Z.least, Z.most)
+            for Z in parts
+        ]
         # Constant columns, such as the indicators of values that are never missing,
         # change no distance, and one column is faster than two.
-        varies = np.any(np.concatenate((x, y)) != x[0], axis=0)
+        varies = np.ptp(np.concatenate(ends), axis=0) > 0
         varies[0] |= not varies.any()
-        return [x[:, varies], y[:, varies]]
+        return [Z.take(np.flatnonzero(varies), axis=1) for Z in parts]
 
     def draw_rows(self, n_rows: int) -> list[np.ndarray]:
         """Draw at most `n_rows` rows of each table, in their order."""
-        generator, tables = generator_of(self.mmd.random_state), (self.x, self.y)
-        return [np.sort(generator.permutation(len(Z))[:n_rows]) for Z in tables]
+        generator = generator_of(self.mmd.random_state)
+        sizes = map(len, self.compared)
+        return [np.sort(generator.permutation(size)[:n_rows]) for size in sizes]
 
     def explain(
         self, pvalue: float, test: Callable[..., float], level: float, max_columns: int
@@ -1109,29 +1093,20 @@ class _Tables:
         return np.array(sizes)
 
 
-def _read_columns(reference: Any, new: Any) -> list[tuple[Column, Column]]:
-    """Return the columns of both tables."""
-    first = _read(reference, "reference", None)
-    n_columns = len(_read(new, "new", None))
-    if n_columns != len(first):
-        raise ValueError(
-            f"new has {n_columns} columns, must have {len(first)} as reference."
-        )
-    return list(zip(first, _read(new, "new", first), strict=True))
+def _n_values(tables: list[Any]) -> float:
+    return sum(float(np.prod(getattr(table, "shape", 0))) for table in tables)
 
 
-def _read(table: Any, name: str, like: list[Column] | None) -> list[Column]:
-    """Return the columns of a table that has enough rows."""
-    columns = read_columns(table, name, like)
+def _check(table: Any, name: str) -> int:
+    """Refuse a table of too few rows, and return how many columns it has."""
+    columns = read_columns(table, name)
     n_rows = len(columns[0].values) if columns else 0
     if n_rows < 2:
         raise ValueError(
             f"{name} has {n_rows} rows and {len(columns)} columns, must have at least "
             "two rows and one column."
         )
-    if is_table(table):
-        return columns
-    for column in columns:
+    for column in () if is_table(table) else columns:
         known = not np.any(column.missing)
         if column.kind not in ("number", "category") or not known:
             what = f"{column.kind}s" if known else "missing values"
@@ -1139,4 +1114,4 @@ def _read(table: Any, name: str, like: list[Column] | None) -> list[Column]:
                 f"{name} has {what} in column {column.name}, must be a DataFrame of "
                 "pandas or polars to have them."
             )
-    return columns
+    return len(columns)

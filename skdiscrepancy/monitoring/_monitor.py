@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import chain, islice
 from operator import add
@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import SparseRows, as_block, as_rows, kind_of_blocks
-from skdiscrepancy._data.blocks import SAMPLE_ROWS, LazyRows, table_of
+from skdiscrepancy._data.blocks import SAMPLE_ROWS, LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
@@ -28,10 +28,9 @@ from skdiscrepancy._data.checks import (
     generator_of,
     refuse_changed,
     shown,
-    values_of,
+    value_of,
     warn_user,
 )
-from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._estimators.base import check_parameters, collection_of
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.features import FeatureGram
@@ -56,6 +55,7 @@ from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
 from skdiscrepancy.kernels._names import tag_sparse
+from skdiscrepancy.tables import layout_of
 
 
 def window_statistics(
@@ -88,9 +88,42 @@ def window_statistics(
 MOST_ROWS, MOST_DISTANCES = 32, 2**20
 
 
+class Window(NamedTuple):
+    """The last rows of a stream, oldest first, and what a stream keeps of them."""
+
+    rows: Any
+    kept: tuple[Any, Any]
+
+
+def mmd_of(stream: Any, window: Window) -> np.ndarray:
+    """Return the squared MMD of a window to the reference sample, for each kernel."""
+    (pairs, cross), n = stream.window_sums(window), len(window.rows)
+    return window_statistics(pairs, cross, stream.totals, n, stream.m)
+
+
+def change_in(stream: Any, window: Window, scales: np.ndarray) -> int:
+    """Return the row of a window at which a change is most likely.
+
+    Each split is judged by the rows from the split to the end of the window: by their
+    number times their squared MMD to the reference sample, in units of the scales. Rows
+    from before a change lower the MMD, and fewer rows lower the number.
+    """
+    cross, later = (
+        np.cumsum(sums[:, ::-1], axis=1)[:, :0:-1] for sums in stream.row_sums(window)
+    )
+    sizes, totals = np.arange(len(window.rows), 1, -1), stream.totals[:, np.newaxis]
+    values = window_statistics(2 * later, cross, totals, sizes, stream.m)
+    return int(np.argmax(np.max(sizes * values / scales[:, np.newaxis], axis=0)))
+
+
 @dataclass(eq=False)
 class StreamKernels:
-    """Kernels on rows of a stream, which come after the reference sample.
+    """Kernels on rows of a stream.
+
+    A window keeps the kernel sum of each row over the reference sample and over the
+    later rows of the window. So a new row takes one kernel value for each row of the
+    reference sample and of the window, and no sum is carried from window to window,
+    where rounding errors would pile up.
 
     The values of a row do not depend on the rows that come with it, to the last digit.
     Matrix products round differently if they have more rows, so rows are evaluated one
@@ -116,28 +149,45 @@ class StreamKernels:
     sums: np.ndarray
     levels: np.ndarray
 
+    def __post_init__(self) -> None:
+        self.m, self.totals = len(self.reference), self.sums.sum(axis=1)
+        # The largest number of rows to evaluate at once.
+        self.most_rows = max(1, min(MOST_ROWS, MOST_DISTANCES // self.m))
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without copies of the reference sample."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @property
-    def m(self) -> int:
-        """Number of rows of the reference sample."""
-        return len(self.reference)
+        return {k: v for k, v in vars(self).items() if k not in ("_columns", "_source")}
 
     def empty(self) -> Window:
         """Return a window without rows."""
         none = np.empty((len(self.kernels), 0))
-        return Window(self.reference[:0], none, none)
+        return Window(self.reference[:0], (none, none))
+
+    def slide(self, window: Window, new: np.ndarray) -> Iterator[Window]:
+        """Yield the window after each of some new rows."""
+        n = len(window.rows)
+        values, within = self.values(window.rows, new)
+        rows = joined(window.rows, new)
+        both = zip(window.kept, (values, np.zeros_like(values)), strict=True)
+        cross, later = (np.concatenate(pair, axis=1) for pair in both)
+        for i, stop in enumerate(range(n, len(rows))):
+            start = max(0, stop + 1 - self.size)
+            later[:, start:stop] += within[:, i, start:stop]
+            last = slice(start, stop + 1)
+            yield Window(rows[last], (cross[:, last], later[:, last]))
+
+    def window_sums(self, window: Window) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums over pairs of rows, and over rows and reference."""
+        cross, later = window.kept
+        return 2 * later.sum(axis=1), cross.sum(axis=1)
+
+    def row_sums(self, window: Window) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of each row over the reference, and over later rows."""
+        return window.kept
 
     def within(self, rows: np.ndarray) -> np.ndarray:
         """Return the kernel sums of each row of a window over the window."""
         return gram(self.kernels, rows).sums()
-
-    @cached_property
-    def totals(self) -> np.ndarray:
-        """Sums of the Gram matrices of the reference without their diagonals."""
-        return self.sums.sum(axis=1)
 
     @cached_property
     def _rates(self) -> dict[int, dict[int, float]]:
@@ -166,11 +216,6 @@ class StreamKernels:
         some = np.arange(self.size + MOST_ROWS) % len(self.reference)
         rows = self.reference[some]
         return gram(self.kernels, self.reference, rows), rows
-
-    @property
-    def most_rows(self) -> int:
-        """Largest number of rows to evaluate at once."""
-        return max(1, min(MOST_ROWS, MOST_DISTANCES // len(self.reference)))
 
     def values(self, old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return kernel sums over the reference sample, and kernels of the last rows.
@@ -214,7 +259,7 @@ class StreamKernels:
         self, rows: np.ndarray, n_old: int, cross: np.ndarray, within: np.ndarray
     ) -> None:
         """Write the values of `values`, row by row."""
-        m = len(self.reference)
+        m = self.m
         if isinstance(rows, SparseRows):
             # Sparse rows are not centred.
             source = gram(self.kernels, self.reference, rows)
@@ -242,79 +287,13 @@ def _differences(A: np.ndarray, B: np.ndarray, norm: int) -> np.ndarray:
     return city_block(A, B) if norm == 1 else difference_products(A, B, A, B)
 
 
-@dataclass(frozen=True, eq=False)
-class Window:
-    """The last rows of a stream, oldest first.
-
-    Of each row, the window keeps its kernel sum over the reference sample and over the
-    later rows of the window. So a new row takes one kernel value for each row of the
-    reference sample and of the window, and no sum is carried from window to window,
-    where rounding errors would pile up.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        The rows.
-    cross : ndarray of shape (n_kernels, n_rows)
-        Sum of each row over the reference sample.
-    later : ndarray of shape (n_kernels, n_rows)
-        Sum of each row over the later rows of the window.
-    """
-
-    rows: np.ndarray
-    cross: np.ndarray
-    later: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def slide(self, stream: StreamKernels, new: np.ndarray) -> Iterator[Window]:
-        """Yield the window after each of some new rows."""
-        n = len(self)
-        values, within = stream.values(self.rows, new)
-        rows = joined(self.rows, new)
-        cross = np.concatenate((self.cross, values), axis=1)
-        later = np.concatenate((self.later, np.zeros_like(values)), axis=1)
-        for i, stop in enumerate(range(n, len(rows))):
-            start = max(0, stop + 1 - stream.size)
-            later[:, start:stop] += within[:, i, start:stop]
-            last = slice(start, stop + 1)
-            yield Window(rows[last], cross[:, last], later[:, last])
-
-    def statistics(self, stream: Any) -> np.ndarray:
-        """Return the squared MMD to the reference sample, for each kernel."""
-        pairs, cross = 2 * self.later.sum(axis=1), self.cross.sum(axis=1)
-        return window_statistics(pairs, cross, stream.totals, len(self), stream.m)
-
-    def change_point(self, stream: Any, scales: np.ndarray) -> int:
-        """Return the row at which a change is most likely.
-
-        Each split is judged by the rows from the split to the end of the window: by
-        their number times their squared MMD to the reference sample, in units of the
-        scales. Rows from before a change lower the MMD, and fewer rows lower the
-        number.
-        """
-        n = len(self)
-        sizes = n - np.arange(n - 1)
-        pairs, cross = (
-            np.cumsum(sums[:, ::-1], axis=1)[:, :0:-1]
-            for sums in (2 * self.later, self.cross)
-        )
-        totals = stream.totals[:, np.newaxis]
-        values = window_statistics(pairs, cross, totals, sizes, stream.m)
-        return int(np.argmax(np.max(sizes * values / scales[:, np.newaxis], axis=0)))
-
-    def contributions(self, stream: Any) -> np.ndarray:
-        """Return what each row adds to the squared MMD of the mean of the kernels."""
-        n = len(self)
-        if n == 0:
-            return np.empty(0)
-        within, levels = stream.within(self.rows), stream.levels[:, np.newaxis]
-        return np.mean(within / n - 2 * self.cross / stream.m + levels, axis=0)
-
-
 class StreamFeatures:
     """Features of the rows of a stream, and their sums over the reference sample.
+
+    A window keeps the sum of the features of its rows, and how many rows the stream had
+    so far. A new row takes constant time: its features come in, and those of the oldest
+    row go out. The sum is computed anew when all rows have gone, so no rounding errors
+    pile up.
 
     Parameters
     ----------
@@ -331,89 +310,83 @@ class StreamFeatures:
     def __init__(self, source: FeatureGram, reference: Any, size: int):
         self.maps, self.m = source.maps, source.n
         self.reference, self.size = reference, size
-        [(features, diagonals)] = source.means
-        widest = max(map(self.maps.size, range(source.n_kernels)))
-        self.of_all = np.zeros((source.n_kernels, widest))
-        for own, total in zip(self.of_all, features, strict=True):
-            own[: len(total)] = total
-        squares = np.square(self.of_all).sum(axis=1)
-        self.totals, self.levels = squares - diagonals, squares / self.m**2
+        [(features, squares)] = source.means
+        *self.starts, self.n_components = np.cumsum([0, *map(len, features)]).tolist()
+        self.of_all = np.concatenate([*features, squares])
+        self.totals = self.pairs(self.of_all)
+        self.levels = (self.totals + squares) / self.m**2
         self.sums = np.empty((source.n_kernels, len(reference)))
         for strip, k, F in self.maps.strips(as_block(reference), np.arange(self.m)):
-            products = F @ self.of_all[k, : F.shape[1]] - self.maps.squares(k, F)
-            self.sums[k, strip] = products
+            self.sums[k, strip] = F @ features[k] - self.maps.squares(k, F)
 
     def features(self, rows: Any) -> np.ndarray:
-        """Return features of shape (n_kernels, n_rows, n_components)."""
-        K, size = self.of_all.shape
-        found = np.zeros((K, len(rows), size))
-        for k, F in self.maps.evaluate(as_block(rows), np.arange(len(rows))):
-            found[k, :, : F.shape[1]] = F.toarray() if issparse(F) else F
-        return found
+        """Return the features of all kernels side by side, then their squared norms."""
+        found = self.maps.evaluate(as_block(rows), np.arange(len(rows)))
+        # The next kernel may overwrite the features.
+        of_kernels = {k: _dense(F).copy() for k, F in found}
+        F = np.hstack([of_kernels[k] for k in sorted(of_kernels)])
+        return np.hstack([F, self.products(F, F)])
+
+    def products(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the inner products of features, of shape (..., n_kernels)."""
+        terms = (A * B)[..., : self.n_components]
+        return np.add.reduceat(terms, self.starts, axis=-1)
+
+    def pairs(self, total: np.ndarray) -> np.ndarray:
+        """Return the sums over pairs of different rows, from the sum of features."""
+        return self.products(total, total) - total[self.n_components :]
+
+    def pairs_among(self, rows: np.ndarray) -> np.ndarray:
+        """Return half the sums over pairs of rows of the window that ends at each row.
+
+        The rows are positions in the reference sample.
+        """
+        w, pairs = self.size, np.empty((len(self.starts), len(rows)))
+        for k, F in self.maps.evaluate(as_block(self.reference)[rows], rows):
+            end_if_stopped()
+            F = _dense(F)
+            sums = np.cumsum(np.column_stack([F, np.square(F).sum(axis=1)]), axis=0)
+            sums[w:] -= sums[:-w].copy()
+            pairs[k] = (np.square(sums[:, :-1]).sum(axis=1) - sums[:, -1]) / 2
+        return pairs
 
     def within(self, rows: Any) -> np.ndarray:
         """Return the kernel sums of each row of a window over the window."""
         F = self.features(rows)
-        return np.einsum("kid,kd->ki", F, F.sum(axis=1))
+        return self.products(F, F.sum(axis=0)).T
 
-    def empty(self) -> FeatureWindow:
+    def empty(self) -> Window:
         """Return a window without rows."""
-        return FeatureWindow(self.reference[:0], np.zeros_like(self.of_all), 0.0, 0)
+        return Window(self.reference[:0], (np.zeros_like(self.of_all), 0))
 
-
-class FeatureWindow(NamedTuple):
-    """The last rows of a stream, with the sum of their features.
-
-    A new row takes constant time: its features come in, and those of the oldest row go
-    out. The sum is computed anew when all rows have gone, so no rounding errors pile
-    up.
-    """
-
-    rows: Any
-    total: np.ndarray
-    squares: Any
-    n_seen: int
-
-    def slide(self, stream: StreamFeatures, new: Any) -> Iterator[FeatureWindow]:
+    def slide(self, window: Window, new: Any) -> Iterator[Window]:
         """Yield the window after each of some new rows."""
-        rows, total, squares, n = joined(self.rows, new), *self[1:]
-        n_old = len(self.rows)
-        for stop in range(n_old + 1, len(rows) + 1):
-            n, start = n + 1, max(0, stop - stream.size)
-            last, leaving = rows[start:stop], rows[start - 1 : stop - stream.size]
-            if n % stream.size == 0:
-                F = stream.features(last)
-                total, squares = F.sum(axis=1), np.square(F).sum(axis=(1, 2))
+        rows, (total, n) = joined(window.rows, new), window.kept
+        for stop in range(len(window.rows) + 1, len(rows) + 1):
+            n, start = n + 1, max(0, stop - self.size)
+            if n % self.size == 0:
+                total = self.features(rows[start:stop]).sum(axis=0)
             else:
                 # Row by row, because products round differently for more rows.
-                for some, sign in (rows[stop - 1 : stop], 1), (leaving, -1):
-                    if len(some):
-                        F = sign * stream.features(some)[:, 0]
-                        total = total + F
-                        squares = squares + sign * np.square(F).sum(axis=1)
-            yield FeatureWindow(last, total, squares, n)
+                total = total + self.features(rows[stop - 1 : stop])[0]
+                if start:
+                    total = total - self.features(rows[start - 1 : start])[0]
+            yield Window(rows[start:stop], (total, n))
 
-    def statistics(self, stream: StreamFeatures) -> np.ndarray:
-        """Return the squared MMD to the reference sample, for each kernel."""
-        pairs = np.square(self.total).sum(axis=1) - self.squares
-        cross = np.einsum("kd,kd->k", self.total, stream.of_all)
-        n = len(self.rows)
-        return window_statistics(pairs, cross, stream.totals, n, stream.m)
+    def window_sums(self, window: Window) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums over pairs of rows, and over rows and reference."""
+        total, _ = window.kept
+        return self.pairs(total), self.products(total, self.of_all)
 
-    def _with_sums(self, stream: StreamFeatures) -> Window:
-        """Return the window with the kernel sums of its rows."""
-        F = stream.features(self.rows)
-        after = np.cumsum(F[:, ::-1], axis=1)[:, ::-1] - F
-        cross = np.einsum("kid,kd->ki", F, stream.of_all)
-        return Window(self.rows, cross, np.einsum("kid,kid->ki", F, after))
+    def row_sums(self, window: Window) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of each row over the reference, and over later rows."""
+        F = self.features(window.rows)
+        after = np.cumsum(F[::-1], axis=0)[::-1] - F
+        return self.products(F, self.of_all).T, self.products(F, after).T
 
-    def change_point(self, stream: Any, scales: np.ndarray) -> int:
-        """Return the row at which a change is most likely."""
-        return self._with_sums(stream).change_point(stream, scales)
 
-    def contributions(self, stream: Any) -> np.ndarray:
-        """Return what each row adds to the squared MMD of the mean of the kernels."""
-        return self._with_sums(stream).contributions(stream)
+def _dense(F: Any) -> np.ndarray:
+    return F.toarray() if issparse(F) else F
 
 
 # Number of alarms from which a threshold is estimated. The standard error of the run
@@ -470,6 +443,8 @@ class StreamTask(Task):
 
     def _pairs(self, rows: np.ndarray) -> np.ndarray:
         """Return the sums over pairs of rows of the window that ends at each row."""
+        if isinstance(self.stream, StreamFeatures):
+            return self.stream.pairs_among(rows)
         n, w = len(rows), self.stream.size
         # The sums of each row over the w - 1 rows before it, and after it.
         earlier, later = np.zeros((2, self.source.n_kernels, n))
@@ -485,23 +460,6 @@ class StreamTask(Task):
         # loses the pairs of row i - w with later rows.
         pairs = np.cumsum(earlier, axis=1)
         pairs[:, w:] -= np.cumsum(later, axis=1)[:, :-w]
-        return pairs
-
-
-class FeatureTask(StreamTask):
-    """Simulates a stream, with features of its rows."""
-
-    def _pairs(self, rows: np.ndarray) -> np.ndarray:
-        """Return the sums over pairs of rows of the window that ends at each row."""
-        w, pairs = self.stream.size, np.empty((self.source.n_kernels, len(rows)))
-        block = as_block(self.stream.reference)[rows]
-        for k, F in self.stream.maps.evaluate(block, rows):
-            end_if_stopped()
-            F = F.toarray() if issparse(F) else F
-            sums, squares = np.cumsum(F, axis=0), np.cumsum(np.square(F).sum(axis=1))
-            sums[w:] -= sums[:-w].copy()
-            squares[w:] -= squares[:-w].copy()
-            pairs[k] = (np.square(sums).sum(axis=1) - squares) / 2
         return pairs
 
 
@@ -801,7 +759,7 @@ class DriftMonitor(BaseEstimator):
             remedy="watch the errors of a forecast instead",
             silence="shuffle the reference sample",
         )
-        layout = layout_of(encoder, table_of(X))
+        layout = layout_of(encoder, X)
         collection = collection_of(self, [rows], kernels, layout)
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
         run, generator = Run(self.n_jobs, self.verbose), generator_of(self.random_state)
@@ -822,12 +780,13 @@ class DriftMonitor(BaseEstimator):
                 levels = (sums.sum(axis=1) + diagonals) / n**2
                 stream = StreamKernels(evaluated, rows, size, sums, levels)
             both.advance()
-            task = (FeatureTask if features else StreamTask)(source, stream)
+            task = StreamTask(source, stream)
             scales, thresholds = simulate_thresholds(task, run_length, generator, run)
             both.advance()
         # All at once, so that a fit that ends early leaves no monitor of two samples.
         self.encoder_, self.reference_, self.kernels_ = encoder, rows, collection
-        self._learnt_from = values_of(self, tuple(p for p in params if p not in FREE))
+        learnt = {p: value_of(getattr(self, p)) for p in params if p not in FREE}
+        self._learnt_from = learnt
         self._stream, self._scales, self.thresholds_ = stream, scales, thresholds
         return self.reset()
 
@@ -879,7 +838,7 @@ class DriftMonitor(BaseEstimator):
         try:
             for start in range(0, len(rows), self._stream.most_rows):
                 new = rows[start : start + self._stream.most_rows]
-                for i, window in enumerate(self._window.slide(self._stream, new)):
+                for i, window in enumerate(self._stream.slide(self._window, new)):
                     self._window = window
                     alarms[start + i] = self._judge()
         except BaseException:
@@ -902,7 +861,12 @@ class DriftMonitor(BaseEstimator):
             window is full, there are fewer rows.
         """
         check_is_fitted(self)
-        return self._window.contributions(self._stream)
+        rows, stream = self._window.rows, self._stream
+        if not len(rows):
+            return np.empty(0)
+        cross, _ = stream.row_sums(self._window)
+        levels = stream.levels[:, np.newaxis] - 2 * cross / stream.m
+        return np.mean(stream.within(rows) / len(rows) + levels, axis=0)
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(super().__sklearn_tags__(), self.kernel)
@@ -956,13 +920,13 @@ class DriftMonitor(BaseEstimator):
         self.n_seen_ += 1
         if len(window.rows) < w:
             return False
-        statistics = check_finite(window.statistics(self._stream))
+        statistics = check_finite(mmd_of(self._stream, window))
         self.statistic_ = float(pool(statistics, self._scales))
         self.threshold_ = float(self.thresholds_[min(self.n_seen_ - w, w - 1)])
         if not self.statistic_ > self.threshold_:
             return False
         if self._last_alarm is None or self.n_seen_ - self._last_alarm > w:
-            row = window.change_point(self._stream, self._scales)
+            row = change_in(self._stream, window, self._scales)
             self.change_point_ = self.n_seen_ - w + row
         self._last_alarm = self.n_seen_
         return True

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import SparseRows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, check_number, shown
-from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._estimators.ksd import KSDEstimator
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy.designs import Design, check_design
@@ -30,7 +29,7 @@ from skdiscrepancy.plotting._style import (
     plain,
     whole_numbers,
 )
-from skdiscrepancy.tables import TableEncoder
+from skdiscrepancy.tables import TableEncoder, layout_of
 
 # Heat maps of at most so many rows and columns have texts in their cells, and so do
 # designs of at most so many samples.
@@ -52,22 +51,23 @@ class HeatMap(Display):
 
     def _draw(
         self,
+        options: tuple[Any, Any, Any],
         matrix: np.ndarray,
-        names: tuple[Sequence[Any], Sequence[Any]],
-        texts: dict[tuple[int, int], str],
-        ends: tuple[float, float],
+        names: Sequence[Sequence[Any]],
         label: str,
+        top: float,
+        shown_as: str = "z.2f",
+        values: np.ndarray | None = None,
         bold: ArrayLike = False,
-        *,
-        ax: Any,
-        cmap: Any,
-        include_values: bool,
     ) -> np.ndarray:
         """Draw a matrix with names and colours, and return which cells are light.
 
-        Masked cells stay empty. The colours reach from the first to the second of the
-        `ends`. Texts of cells in which `bold` is True are bold.
+        Masked cells stay empty. The colours reach from zero, or the least number, to
+        `top`, or the largest number. The texts in the cells are other `values` if there
+        are any, and bold where `bold` is True. The options of `plot` are `ax`, `cmap`
+        and `include_values`.
         """
+        ax, cmap, include_values = options
         check_flag(include_values, "include_values")
         self._pyplot()
         from matplotlib.colors import Colormap
@@ -82,7 +82,7 @@ class HeatMap(Display):
         # Long names of columns are written at an angle, below the cells.
         figsize = (width + 1.2 + room[0], height + 0.7 * room[1])
         ax = self._begin(ax, *figsize, box=True)
-        low, high = ends
+        low, high = min(0.0, matrix.min()), max(top, matrix.max())
         self.image_ = ax.imshow(matrix, aspect="auto", cmap=cmap, vmin=low, vmax=high)
         self.colorbar_ = ax.figure.colorbar(self.image_, ax=ax, label=label)
         for axis, of_axis in zip((ax.yaxis, ax.xaxis), labels, strict=True):
@@ -95,14 +95,16 @@ class HeatMap(Display):
         elif len(names[1]) > MAX_WRITTEN:
             ax.tick_params(axis="x", rotation=90)
         light = np.asarray((matrix - low) / (high - low) > LIGHT)
-        if not include_values or max(matrix.shape) > MAX_WRITTEN:
-            texts = {}
+        written = include_values and max(matrix.shape) <= MAX_WRITTEN
+        values = matrix if values is None else values
+        cells = np.argwhere(~np.ma.getmaskarray(matrix) & written)
         colors = np.where(light, "black", "white")
         weights = np.where(np.broadcast_to(bold, light.shape), "bold", "normal")
         style = {"ha": "center", "va": "center", "fontsize": "small"}
         self.texts_ = [
             ax.text(j, i, text, color=colors[i, j], fontweight=weights[i, j], **style)
-            for (i, j), text in texts.items()
+            for i, j in cells
+            for text in [format(values[i, j], shown_as)]
         ]
         return light
 
@@ -191,12 +193,9 @@ class CKADisplay(HeatMap):
         display : CKADisplay
             The display itself.
         """
-        matrix = np.asarray(self.matrix)
         names = self.x_layers, self.y_layers
-        texts = {place: f"{value:.2f}" for place, value in np.ndenumerate(matrix)}
-        ends = (min(0.0, float(matrix.min())), 1.0)
-        style = {"ax": ax, "cmap": cmap, "include_values": include_values}
-        self._draw(matrix, names, texts, ends, "CKA", **style)
+        options = ax, cmap, include_values
+        self._draw(options, np.asarray(self.matrix), names, "CKA", top=1.0)
         self.ax_.set(xlabel="Layer of Y", ylabel="Layer of X")
         return self._title("Similarity of layers")
 
@@ -317,17 +316,10 @@ class HSICMatrixDisplay(HeatMap):
         matrix = np.ma.masked_array(matrix[np.ix_(rows, columns)], mask=same)
         small = np.asarray(self.adjusted_pvalues)[np.ix_(rows, columns)] <= level
         small &= ~same
-        names = (
-            [self.x_names[i] for i in rows.tolist()],
-            [self.y_names[j] for j in columns.tolist()],
-        )
-        # Without a sign before zero.
-        texts = {
-            (i, j): f"{round(matrix[i, j], 2) + 0.0:.2f}" for i, j in np.argwhere(~same)
-        }
-        ends = (min(0.0, matrix.min()), max(LEAST_RANGE, matrix.max()))
-        style = {"ax": ax, "cmap": cmap, "include_values": include_values}
-        light = self._draw(matrix, names, texts, ends, "CKA", small, **style)
+        both = (self.x_names, rows.tolist()), (self.y_names, columns.tolist())
+        names = [[own[i] for i in order] for own, order in both]
+        options = ax, cmap, include_values
+        light = self._draw(options, matrix, names, "CKA", LEAST_RANGE, bold=small)
         self.dots_ = []
         if not self.texts_:
             size = float(np.clip(400 / max(matrix.shape), 2, 20))
@@ -468,19 +460,13 @@ class KSampleDisplay(HeatMap):
             The display itself.
         """
         level = check_number(level, "level", strict=True, most=1)
-        k = len(self.sample_names)
-        pvalues = np.asarray(self.adjusted_pvalues)
-        matrix, bold = np.ma.masked_all((k, k)), np.zeros((k, k), dtype=bool)
-        texts = {}
-        tests = zip(self.pairs, np.asarray(self.statistics), pvalues, strict=True)
-        for (a, b), statistic, pvalue in tests:
-            for place in ((a, b), (b, a)):
-                matrix[place], bold[place] = statistic, pvalue <= level
-                texts[place] = f"{pvalue:.2g}"
+        k, pvalues = len(self.sample_names), np.asarray(self.adjusted_pvalues)
+        matrix, written = np.ma.masked_all((2, k, k))
+        for a, b in (np.transpose(self.pairs), np.transpose(self.pairs)[::-1]):
+            matrix[a, b], written[a, b] = self.statistics, pvalues
         names, label = (self.sample_names,) * 2, "Statistic (standard deviations)"
-        ends = (min(0.0, matrix.min()), max(1.0, matrix.max()))
-        style = {"ax": ax, "cmap": cmap, "include_values": include_values}
-        self._draw(matrix, names, texts, ends, label, bold, **style)
+        options, bold = (ax, cmap, include_values), written.filled(np.inf) <= level
+        self._draw(options, matrix, names, label, 1.0, ".2g", written, bold)
         marks = "bold: " if self.texts_ else ""
         return self._title(
             f"{np.sum(pvalues <= level)} of {len(pvalues)} pairs differ\n"
