@@ -20,7 +20,7 @@ from scipy.stats import binom
 from skdiscrepancy import hsic_test, ksd_test, mmd_test
 
 LEVEL = 0.05
-ONE_KERNEL = {"kernel": "gaussian", "n_bandwidths": 10}
+ONE_KERNEL = {"kernel": "gaussian", "bandwidth": "grid"}
 FEATURES = {"n_components": 256}
 Draw = Callable[[np.random.RandomState], tuple]
 Test = Callable[..., float]
@@ -180,7 +180,7 @@ POWERS |= {
     for name, options in {"all pairs": {}, "256 features": FEATURES}.items()
 }
 # The median bandwidth, with which no test sees the data before they are compressed.
-MEDIAN = {"bandwidth": 3.0, "n_bandwidths": 1}
+MEDIAN = {"bandwidth": 3.0}
 COMPRESS: dict[str, tuple[Draw, Test]] = {
     "256 features": (shifted, partial(two_samples, **FEATURES, **MEDIAN)),
     "64 features": (shifted, partial(two_samples, n_components=64, **MEDIAN)),

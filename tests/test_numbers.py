@@ -96,7 +96,9 @@ k_sample_test(X, Y, Z, {TEST}, bandwidth=N(1.375), {RUN})
 k_sample_test(X, Y, Z, {BLOCKS}, {FEATURES}, {RUN})
 mmd_column_tests(X, Y, {TEST}, bandwidth=N([1, 1.5]), {RUN})
 mmd_column_tests(X, Y, {TEST}, bandwidth=N(1.375), block_length=N(5), {RUN})
+mmd_column_tests(X, Y, {TEST}, {FEATURES}, {RUN})
 hsic_column_tests(X, y, n_resamples=N(99), bandwidth=N([1, 1.5]), {RUN})
+hsic_column_tests(X, y, target_bandwidth=N(2), {FEATURES}, {RUN})
 hsic_column_tests(X, y, block_length=N(5), random_state=0)
 hsic_matrix(X, bandwidth=N(1.375), {JOBS})
 hsic_matrix(X, block_length=N(5), {FEATURES}, {RUN})
@@ -170,7 +172,7 @@ DriftMonitor(window_size=N(10), bandwidth=N(1.375), {RUN}).fit(LONG).kernels_
 DriftMonitor(window_size=N(10), {FEATURES}, {RUN}).fit(LONG).thresholds_
 DriftMonitor(window_size=N(10), {GRID}, random_state=N(7)).fit(LONG).thresholds_
 drift_report(X, Y, level=N(0.125), {TEST}, max_columns=N(2), max_rows=N(2), {RUN})
-drift_report(X, Y, bandwidth="grid", {GRID}, block_length=N(5), {RUN})
+drift_report(X, Y, block_length=N(5), {FEATURES}, {RUN})
 normalize_statistics([1.0, 2.0], [3.0, 4.0], rounding=N(0.5))
 pool_statistics([1.0, 2.0], pooling="fuse", nu=N(3))
 TableEncoder(max_categories=N(3)).fit_transform(TABLE)

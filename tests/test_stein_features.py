@@ -241,7 +241,7 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
         result = ksd_test(
             X,
             model,
-            n_bandwidths=2,
+            bandwidth=[1.0, 2.0],
             n_components=6,
             method="parametric",
             n_resamples=3,
@@ -301,7 +301,7 @@ def test_a_wrong_model_is_rejected(method):
 )
 def test_the_same_seed_gives_the_same_numbers_for_every_n_jobs(function, method):
     X = sample(n=90, d=1)
-    params = {"n_components": 16, "n_bandwidths": 2}
+    params = {"n_components": 16, "bandwidth": "median"}
     if method is not None:
         params |= {"n_resamples": 9, "method": method}
     first, second = small_pieces()

@@ -230,7 +230,7 @@ SEED = {"random_state": RUN["random_state"]}
 STATISTIC = {
     "kernel": KERNEL,
     "bandwidth": values(BANDWIDTHS, HOSTILE_NUMBERS),
-    "n_bandwidths": sizes("2", "1", "np.int64(2)", "3"),
+    "n_bandwidths": sizes("2", "1", "np.int64(2)", "None"),
     "design": values(DESIGNS, HOSTILE_DESIGNS),
     "normalize": BOOL,
     "squared": BOOL,
@@ -247,6 +247,8 @@ MMD = {**STATISTIC, "second_order": BOOL, **COMPONENTS}
 HSIC = {**STATISTIC, "second_order": BOOL, **TARGET, **COMPONENTS}
 KSD = {**STATISTIC, "standardize": BOOL, **COMPONENTS}
 POOLING = {"pooling": words("pooling")}
+# Parameters of scores that tests do not have.
+OF_SCORES = ("n_bandwidths", "normalize", "squared", "fuse_nu", "second_order")
 TEST = {
     "method": words("method"),
     "pooling": words("pooling"),
@@ -291,14 +293,7 @@ FACTORS = {
     "bandwidth_factor": numbers("1.0", "0.1", "10"),
     "target_bandwidth_factor": numbers("1.0", "0.1", "10"),
 }
-GRAM_TEST = {
-    **TEST,
-    **RESAMPLES,
-    **RUN,
-    **VERBOSE,
-    "design": MMD["design"],
-    "second_order": BOOL,
-}
+GRAM_TEST = {**TEST, **RESAMPLES, **RUN, **VERBOSE, "design": MMD["design"]}
 # Each column has its own kernel, so there is no transformer of all of them.
 COLUMN_ENCODER = {"encoder": values(["'auto'", "None"], [*HOSTILE_ENCODERS, "1"], 8)}
 SCORE = {

@@ -18,7 +18,6 @@ POOLED = {
 JOINT = {
     **POOLED,
     **params.COLUMN_ENCODER,
-    "n_bandwidths": params.STATISTIC["n_bandwidths"],
     "method": params.words("method"),
     "block_length": params.TEST["block_length"],
 }

@@ -24,6 +24,19 @@ TEST_OF = {
     "HSICEstimator": KSD_TEST,
     "KSDEstimator": KSD_TEST,
 }
+CORRECTION = {"correction": params.words("correction")}
+
+
+def of_test(members, *without):
+    """Return the parameters of an estimator that its test has."""
+    without += params.OF_SCORES
+    return {name: v for name, v in members.items() if name not in without}
+
+
+def of_columns(members):
+    """Return the parameters of an estimator that its tests of columns have."""
+    return of_test(members, "design")
+
 
 TARGETS = {
     # One call.
@@ -54,7 +67,7 @@ TARGETS = {
     "mmd_test": target(
         "mmd_test(X, Y, {keywords})",
         SAMPLES,
-        {**params.MMD, **MMD_TEST, **RUN},
+        {**of_test(params.MMD), **MMD_TEST, **RUN},
         callables="mmd_test",
         documented=is_test,
         near="pvalue",
@@ -62,7 +75,7 @@ TARGETS = {
     "hsic_test": target(
         "hsic_test(X, y, {keywords})",
         PAIRS,
-        {**params.HSIC, **KSD_TEST, **RUN},
+        {**of_test(params.HSIC), **KSD_TEST, **RUN},
         callables="hsic_test",
         documented=is_test,
         near="pvalue",
@@ -78,7 +91,7 @@ TARGETS = {
     "ksd_test": target(
         "ksd_test(X, model, {keywords})",
         MODEL,
-        {**params.KSD, **KSD_TEST, **RUN},
+        {**of_test(params.KSD), **KSD_TEST, **RUN},
         callables="ksd_test",
         documented=is_test,
         near="pvalue",
@@ -86,23 +99,26 @@ TARGETS = {
     "mmd_column_tests": target(
         "mmd_column_tests(X, Y, {keywords})",
         data.samples("X", "Y", widest=12),
-        {**params.MMD, **MMD_TEST, **RUN, "correction": params.words("correction")},
+        {**of_columns(params.MMD), **MMD_TEST, **RUN, **CORRECTION},
         callables="mmd_column_tests",
     ),
     "hsic_column_tests": target(
         "hsic_column_tests(X, y, {keywords})",
         data.with_target("X", "y", widest=12, many=60),
-        {**params.HSIC, **KSD_TEST, **RUN, "correction": params.words("correction")},
+        {**of_columns(params.HSIC), **KSD_TEST, **RUN, **CORRECTION},
         callables="hsic_column_tests",
     ),
     "drift_report": target(
         "drift_report(X, Y, {keywords})",
         data.samples("X", "Y", widest=12),
         {
-            **params.MMD,
-            **MMD_TEST,
+            "kernel": params.KERNEL,
+            "block_length": params.TEST["block_length"],
+            **params.COMPONENTS,
+            **params.VERBOSE,
+            **RESAMPLES,
             **RUN,
-            "correction": params.words("correction"),
+            **CORRECTION,
             "level": params.numbers("0.05", "1", "0.5"),
             "max_columns": params.sizes("10", "1"),
             "max_rows": params.sizes("10", "1"),
@@ -162,7 +178,7 @@ TARGETS = {
     "ksd_test_from_gram": target(
         "ksd_test_from_gram(H, {keywords})",
         data.gram_matrices(("H", "m"), lists=True),
-        {k: v for k, v in params.GRAM_TEST.items() if k != "second_order"},
+        params.GRAM_TEST,
         callables="ksd_test_from_gram",
         documented=is_test,
         near="pvalue",
