@@ -71,7 +71,7 @@ def default_dependence(X, y, seed, **options):
 
 def dependence(X, y, seed, **options):
     """Return the p-value of the test by HSIC."""
-    options = {"kernel": "gaussian", "n_bandwidths": 5, "n_resamples": 199, **options}
+    options = {"kernel": "gaussian", "n_resamples": 199, **options}
     return hsic_test(X, y, random_state=seed, **options).pvalue
 
 
@@ -134,7 +134,7 @@ def model(rng):
 def pvalue(test, *data, **options):
     """Return the p-value of a small test with features."""
     *data, seed = data
-    options = {"n_bandwidths": 3, "n_resamples": 99, "n_components": 32, **options}
+    options = {"n_resamples": 99, "n_components": 32, **options}
     return test(*data, random_state=seed, **options).pvalue
 
 

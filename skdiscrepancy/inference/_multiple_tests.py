@@ -785,7 +785,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
     >>> import numpy as np
     >>> from skdiscrepancy import hsic_column_tests
     >>> X = np.random.RandomState(0).normal(size=(80, 3))
-    >>> tests = hsic_column_tests(X, X[:, 1] ** 2, n_bandwidths=3, random_state=0)
+    >>> tests = hsic_column_tests(X, X[:, 1] ** 2, random_state=0)
     >>> tests.adjusted_pvalues.round(3).tolist()
     [0.164, 0.003, 0.852]
     """
