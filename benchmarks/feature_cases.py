@@ -78,7 +78,12 @@ CASES = (
         "features-hsic-test",
         "test by HSIC, 400 products of kernels, 999 permutations, 256 features",
         lambda n: dependent(n, 5),
-        (Contender(OURS, with_features(hsic_test, bandwidth="grid", target_bandwidth="grid")),),
+        (
+            Contender(
+                OURS,
+                with_features(hsic_test, bandwidth="grid", target_bandwidth="grid"),
+            ),
+        ),
         sizes=(10_000, 100_000),
         quick_sizes=(2000, 10_000),
         pairs=pairs_of_one,
