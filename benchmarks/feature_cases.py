@@ -21,7 +21,7 @@ from skdiscrepancy import hsic_score, hsic_test, mmd_score, mmd_test
 
 COMPONENTS = 256
 EXACT = f"{OURS}, exact"
-ONE_KERNEL = {"kernel": "gaussian", "n_bandwidths": 10}
+ONE_KERNEL = {"kernel": "gaussian", "bandwidth": "grid"}
 
 
 def run(function, samples, n_jobs, **params):
@@ -78,7 +78,12 @@ CASES = (
         "features-hsic-test",
         "test by HSIC, 400 products of kernels, 999 permutations, 256 features",
         lambda n: dependent(n, 5),
-        (Contender(OURS, with_features(hsic_test, n_bandwidths=10)),),
+        (
+            Contender(
+                OURS,
+                with_features(hsic_test, bandwidth="grid", target_bandwidth="grid"),
+            ),
+        ),
         sizes=(10_000, 100_000),
         quick_sizes=(2000, 10_000),
         pairs=pairs_of_one,

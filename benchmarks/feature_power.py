@@ -20,7 +20,7 @@ from scipy.stats import binom
 from skdiscrepancy import hsic_test, ksd_test, mmd_test
 
 LEVEL = 0.05
-ONE_KERNEL = {"kernel": "gaussian", "n_bandwidths": 10}
+ONE_KERNEL = {"kernel": "gaussian", "bandwidth": "grid"}
 FEATURES = {"n_components": 256}
 Draw = Callable[[np.random.RandomState], tuple]
 Test = Callable[..., float]
@@ -71,7 +71,7 @@ def default_dependence(X, y, seed, **options):
 
 def dependence(X, y, seed, **options):
     """Return the p-value of the test by HSIC."""
-    options = {"kernel": "gaussian", "n_bandwidths": 5, "n_resamples": 199, **options}
+    options = {"kernel": "gaussian", "n_resamples": 199, **options}
     return hsic_test(X, y, random_state=seed, **options).pvalue
 
 
@@ -134,7 +134,7 @@ def model(rng):
 def pvalue(test, *data, **options):
     """Return the p-value of a small test with features."""
     *data, seed = data
-    options = {"n_bandwidths": 3, "n_resamples": 99, "n_components": 32, **options}
+    options = {"n_resamples": 99, "n_components": 32, **options}
     return test(*data, random_state=seed, **options).pvalue
 
 
@@ -180,7 +180,7 @@ POWERS |= {
     for name, options in {"all pairs": {}, "256 features": FEATURES}.items()
 }
 # The median bandwidth, with which no test sees the data before they are compressed.
-MEDIAN = {"bandwidth": 3.0, "n_bandwidths": 1}
+MEDIAN = {"bandwidth": 3.0}
 COMPRESS: dict[str, tuple[Draw, Test]] = {
     "256 features": (shifted, partial(two_samples, **FEATURES, **MEDIAN)),
     "64 features": (shifted, partial(two_samples, n_components=64, **MEDIAN)),

@@ -21,7 +21,7 @@ from skdiscrepancy import hsic_column_tests, hsic_test, ksd_test, mmd_test
 
 LEVEL = 0.05
 ROWS = 400
-HSIC_KERNELS = {"kernel": "gaussian", "n_bandwidths": 3}
+HSIC_KERNELS = {"kernel": "gaussian"}
 
 
 def autoregressive(rng, rho, n=ROWS):

@@ -32,7 +32,7 @@ from skdiscrepancy.kernels._base import (
     accept_sparse,
     resolve_columns,
 )
-from skdiscrepancy.kernels._names import check_bandwidths, check_kernel
+from skdiscrepancy.kernels._names import N_BANDWIDTHS, check_bandwidths, check_kernel
 from skdiscrepancy.kernels._radial import RadialKernel
 
 __all__ = [
@@ -188,7 +188,7 @@ def kernel_collection(
     *,
     kernel: Any = ("gaussian", "laplace"),
     bandwidth: Any = "grid",
-    n_bandwidths: int = 10,
+    n_bandwidths: int | None = None,
 ) -> list[Any]:
     """Build a list of kernels, each with a single number as its bandwidth.
 
@@ -212,8 +212,8 @@ def kernel_collection(
         values from half the 5 % quantile to twice the 95 % quantile in steps of
         sqrt(2), or in steps of 2 if there would be more than 12. If you pass several
         numbers, you get one kernel for each number.
-    n_bandwidths : int, default=10
-        Number of bandwidths for "grid".
+    n_bandwidths : int or None, default=None
+        Number of bandwidths for "grid". None is 10.
 
     Returns
     -------
@@ -245,7 +245,11 @@ def kernel_collection(
 
 
 def build_collection(
-    samples: Any, kernels: list[Any], bandwidth: Any, n_bandwidths: int, run: Any = None
+    samples: Any,
+    kernels: list[Any],
+    bandwidth: Any,
+    n_bandwidths: int | None,
+    run: Any = None,
 ) -> list[Any]:
     """Build a list of kernels with bandwidths from the pooled rows of the samples.
 
@@ -257,8 +261,8 @@ def build_collection(
         Kernels. A kernel with its own bandwidth keeps it. Columns are positions.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like
         Bandwidths of the kernels that do not have their own.
-    n_bandwidths : int
-        Number of bandwidths for "grid".
+    n_bandwidths : int or None
+        Number of bandwidths for "grid". None is 10.
     run : callable or None, default=None
         Takes all kinds of distances and a function, and applies it in threads.
 
@@ -267,6 +271,7 @@ def build_collection(
     kernels : list of kernel objects
         Kernels, each with a single number as its bandwidth.
     """
+    number = n_bandwidths or N_BANDWIDTHS
     # The bandwidth parameter of each radial kernel: a rule, or one or more numbers.
     parts = [part for kernel in kernels for part in radial_parts(kernel)]
     given = [bandwidth if k.bandwidth is None else k.bandwidth for k, _ in parts]
@@ -286,7 +291,7 @@ def build_collection(
     def apply_rules(key: tuple[Any, Any]) -> dict[str, list[float]]:
         """Return the bandwidths that each rule gives for one kind of distances."""
         quantile = quantiles(rows[key[0]], key[1])
-        return {rule: _choose(quantile, rule, n_bandwidths) for rule in rules[key]}
+        return {rule: _choose(quantile, rule, number) for rule in rules[key]}
 
     results = map(apply_rules, rules) if run is None else run(rules, apply_rules)
     found = dict(zip(rules, results, strict=True))

@@ -13,6 +13,7 @@ from skdiscrepancy._estimators import base
 from skdiscrepancy._gram import kernel_gram, run, sorted_columns, tiles
 from skdiscrepancy._gram.tiles import CentredGram, Gram, PairedGram, Tile
 from skdiscrepancy._loops import jit, tile_loops
+from skdiscrepancy._nulls import pvalues
 
 
 @contextmanager
@@ -56,6 +57,13 @@ def small_pieces(tile=7, max_pairs=11):
     with ExitStack() as stack:
         for owner, name, value in changes:
             stack.enter_context(mock.patch.object(owner, name, value))
+        yield
+
+
+@contextmanager
+def groups_of_rows(n):
+    """Permute, or give signs to, so many groups of rows, None for single rows."""
+    with mock.patch.object(pvalues, "GROUPS", n or 2**62):
         yield
 
 

@@ -425,9 +425,9 @@ FEW = {"n_resamples": 19, "random_state": 0}
 # Questions that call BLAS outside of tasks, with so many rows that OpenBLAS may divide
 # the work among its threads.
 QUESTIONS = {
-    "mmd_test": lambda: mmd_test(ROWS, OTHERS, n_groups=None, **FIXED, **FEW),
+    "mmd_test": lambda: mmd_test(ROWS, OTHERS, **FIXED, **FEW),
     "mmd_test of blocks": lambda: mmd_test(ROWS, OTHERS, block_length=2, **FEW),
-    "ksd_test": lambda: ksd_test(ROWS, -ROWS, n_groups=None, **FEW),
+    "ksd_test": lambda: ksd_test(ROWS, -ROWS, **FEW),
     "mmd_compare": lambda: mmd_compare(ROWS, OTHERS, GIVEN),
     "hsic_compare": lambda: hsic_compare(ROWS, OTHERS, GIVEN),
     "ksd_compare": lambda: ksd_compare(ROWS, -ROWS, -2 * ROWS),

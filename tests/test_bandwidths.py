@@ -440,7 +440,7 @@ def test_dyadic_bandwidths_are_chains(kernel):
 
 
 def test_a_number_of_points_is_not_for_dyadic_bandwidths():
-    message = "n_bandwidths == 3, must be 10, its default, for bandwidth == 'dyadic'"
+    message = "n_bandwidths == 3, must be None for bandwidth == 'dyadic'"
     with pytest.raises(ValueError, match=message):
         kernel_collection([[0.0], [1.0]], bandwidth="dyadic", n_bandwidths=3)
 

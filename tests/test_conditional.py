@@ -12,6 +12,7 @@ from scipy.signal import lfilter
 from scipy.sparse import csr_array
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
+from switches import groups_of_rows
 
 from skdiscrepancy import conditional_hsic_test
 from skdiscrepancy._gram.run import QUIET
@@ -71,7 +72,7 @@ def test_statistics_are_means_over_pairs_of_different_rows(block_length):
     R = [rng.normal(size=(18, 3)), rng.normal(size=(18, 2))]
     Q = [rng.normal(size=(18, 1)), rng.normal(size=(18, 4)), rng.normal(size=(18, 2))]
     kernels = [(r, q) for r in range(2) for q in range(3)]
-    options = check_options(("wild",), n_resamples=19, n_groups=None)
+    options = check_options(("wild",), n_resamples=19)
     options = options._replace(block_length=block_length)
     result = residual_test(Z, R, Q, options.ready(kernels, rng, QUIET))
     expected = [brute_force(Z, R[r], Q[q], block_length) for r, q in kernels]
@@ -289,9 +290,10 @@ def test_results_do_not_depend_on_n_jobs():
 
 
 def test_groups_of_rows_share_a_sign():
-    result = conditional_hsic_test(X, dependent, z, n_groups=40, **FEW)
+    with groups_of_rows(40):
+        result = conditional_hsic_test(X, dependent, z, **FEW)
     assert result.pvalue == 0.01
-    alone = conditional_hsic_test(X, dependent, z, n_groups=None, **FEW)
+    alone = conditional_hsic_test(X, dependent, z, **FEW)
     assert_allclose(result.statistics, alone.statistics, rtol=1e-10)
 
 
@@ -352,7 +354,6 @@ def test_the_result_is_a_test_result():
         ({"regressor": "forest"}, TypeError, "regressor == 'forest', must be None or"),
         ({"regressor": LinearRegression}, TypeError, "must be None or a regressor"),
         ({"n_resamples": 0}, ValueError, "n_resamples == 0, must be"),
-        ({"n_groups": 3}, ValueError, "n_groups == 3, must be"),
         ({"pooling": "best"}, ValueError, "pooling == 'best', must be one of"),
         ({"kernel": "energetic"}, ValueError, "kernel == 'energetic'"),
         ({"bandwidth": -1.0}, ValueError, "bandwidth == -1.0, must be"),

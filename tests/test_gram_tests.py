@@ -59,13 +59,12 @@ def assert_same(found, expected):
         {"design": "d"},
         {"design": "x"},
         {"method": "swap", "design": "r"},
-        {"second_order": True},
-        {"n_groups": 40, "n_resamples": 99},
+        {"paired": True},
     ],
     ids=str,
 )
 def test_mmd_from_gram_matrices_is_the_test_of_the_rows(options):
-    A = X[: len(Y)] if options.keys() & {"design", "second_order"} else X
+    A = X[: len(Y)] if options.keys() & {"design", "paired"} else X
     found = mmd_test_from_gram(*grams(A, Y), **options, **SEED)
     width = {"kernel": "gaussian", "bandwidth": np.sqrt(2.0)}
     assert_same(found, mmd_test(A, Y, **width, **options, **SEED))

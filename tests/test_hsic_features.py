@@ -391,7 +391,8 @@ def test_pvalues_are_uniform_under_the_null_hypothesis(ties):
         test = hsic_test(
             X,
             y,
-            n_bandwidths=2,
+            bandwidth="median",
+            target_bandwidth="median",
             n_components=8,
             n_resamples=19,
             target_kernel="gaussian",
@@ -412,7 +413,7 @@ def test_labels_and_numbers_are_found_to_depend():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(1200, 2))
     sign = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
-    options = {"n_components": 32, "n_bandwidths": 2, "random_state": 0}
+    options = {"n_components": 32, "bandwidth": "median", "random_state": 0}
     assert hsic_test(X, sign, **options).pvalue == 1 / 1000
     tests = hsic_column_tests(X, X[:, 1] ** 2, n_resamples=199, **options)
     assert tests.pvalues[0] > 0.01
@@ -443,7 +444,7 @@ def test_exact_features_on_both_sides_give_the_exact_score():
 @pytest.mark.parametrize("function", [hsic_score, hsic_test])
 def test_the_same_seed_gives_the_same_numbers_for_every_n_jobs(function):
     X, y = dependent(n=90)
-    params = {"n_components": 16, "n_bandwidths": 2}
+    params = {"n_components": 16, "bandwidth": "median", "target_bandwidth": "median"}
     if function is hsic_test:
         params["n_resamples"] = 19
     with few_rows_at_a_time():

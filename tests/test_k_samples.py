@@ -305,7 +305,6 @@ A = np.random.RandomState(0).normal(size=(12, 2))
         ((A, A), {"kernel": "gauss"}, "kernel == 'gauss'"),
         ((A, A), {"bandwidth": 0}, "bandwidth == 0, must be"),
         ((A, A), {"n_resamples": -1}, "n_resamples == -1, must be an integer >= 1"),
-        ((A, A), {"n_groups": 3}, "n_groups == 3, must be"),
         ((A, A), {"pooling": "sum"}, "pooling == 'sum', must be one of"),
     ],
 )

@@ -102,7 +102,7 @@ def test_swaps_are_the_same_for_every_n_jobs(design):
 @pytest.mark.parametrize("test", ["mmd", "hsic", "ksd"])
 def test_swaps_are_counted_by_verbose(test, capsys):
     X, Y = draw(3000)
-    options = {"design": "r", "verbose": 1, "n_jobs": 2, "n_bandwidths": 1}
+    options = {"design": "r", "verbose": 1, "n_jobs": 2, "bandwidth": "median"}
     if test == "mmd":
         mmd_test(X, Y, **options)
     elif test == "hsic":
@@ -132,7 +132,7 @@ def test_signs_take_one_bit_for_each_row_and_resample():
 @pytest.mark.parametrize("test", [mmd_test, hsic_test])
 def test_a_generator_is_taken_and_goes_on(test):
     X, Y = draw(60)
-    options = {"n_bandwidths": 2, "n_resamples": 99}
+    options = {"bandwidth": "median", "n_resamples": 99}
 
     def null(random_state):
         return test(X, Y, random_state=random_state, **options).null_distribution

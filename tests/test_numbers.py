@@ -52,7 +52,7 @@ DATA = {
 JOBS = "n_jobs=N(1), verbose=N(0)"
 RUN = f"{JOBS}, random_state=N(7)"
 GRID = "n_bandwidths=N(3)"
-TEST = "n_resamples=N(99), n_groups=N(40)"
+TEST = "n_resamples=N(99)"
 BLOCKS = "n_resamples=N(99), block_length=N(5)"
 FEATURES = "n_components=N(8)"
 # Calls with numbers N. Products of such numbers overflow in 8 bits or in 16 bits.
@@ -81,22 +81,24 @@ ksd_score(X, MODEL, bandwidth=N(1.375), n_components=N(40), {RUN})
 cka_score(X, Y, bandwidth=N(1.375), {JOBS})
 cka_score(X, Y, kernel="gaussian", {FEATURES}, {RUN})
 mmd_test(X, Y, {TEST}, bandwidth=N(1.375), n_components=N(40), {RUN})
-mmd_test(X, Y, {BLOCKS}, bandwidth="grid", {GRID}, {RUN})
+mmd_test(X, Y, {BLOCKS}, bandwidth=N([1, 1.5]), {RUN})
 ksd_test(X, MODEL, {TEST}, bandwidth=N([1.5]), n_components=N(40), {RUN})
-ksd_test(X, MODEL, {BLOCKS}, bandwidth="grid", {GRID}, {RUN})
+ksd_test(X, MODEL, {BLOCKS}, bandwidth=N([1, 1.5]), {RUN})
 hsic_test(X, y, {BLOCKS}, bandwidth=N([1, 2]), target_bandwidth=N(1.375), {RUN})
-hsic_test(X, y, bandwidth="grid", {GRID}, n_components=N(9), {RUN})
+hsic_test(X, y, bandwidth=N([1, 1.5]), n_components=N(9), {RUN})
 conditional_hsic_test(X, y, Y, {TEST}, bandwidth=N(1.375), target_bandwidth=N(2), {RUN})
-conditional_hsic_test(X, y, Y, {BLOCKS}, bandwidth="grid", {GRID}, {RUN})
+conditional_hsic_test(X, y, Y, {BLOCKS}, bandwidth=N([1, 1.5]), {RUN})
 conditional_hsic_test(X, y, Y, {TEST}, {FEATURES}, {RUN})
 joint_independence_test(X, Y, {BLOCKS}, bandwidth=N(1.375), {RUN})
-joint_independence_test(X, Y, n_resamples=N(99), bandwidth="grid", {GRID}, {RUN})
+joint_independence_test(X, Y, n_resamples=N(99), bandwidth=N([1, 1.5]), {RUN})
 joint_independence_test(X, Y, n_resamples=N(99), {FEATURES}, {RUN})
 k_sample_test(X, Y, Z, {TEST}, bandwidth=N(1.375), {RUN})
 k_sample_test(X, Y, Z, {BLOCKS}, {FEATURES}, {RUN})
-mmd_column_tests(X, Y, {TEST}, bandwidth="grid", {GRID}, {RUN})
+mmd_column_tests(X, Y, {TEST}, bandwidth=N([1, 1.5]), {RUN})
 mmd_column_tests(X, Y, {TEST}, bandwidth=N(1.375), block_length=N(5), {RUN})
-hsic_column_tests(X, y, n_resamples=N(99), bandwidth="grid", {GRID}, {RUN})
+mmd_column_tests(X, Y, {TEST}, {FEATURES}, {RUN})
+hsic_column_tests(X, y, n_resamples=N(99), bandwidth=N([1, 1.5]), {RUN})
+hsic_column_tests(X, y, target_bandwidth=N(2), {FEATURES}, {RUN})
 hsic_column_tests(X, y, block_length=N(5), random_state=0)
 hsic_matrix(X, bandwidth=N(1.375), {JOBS})
 hsic_matrix(X, block_length=N(5), {FEATURES}, {RUN})
@@ -170,7 +172,7 @@ DriftMonitor(window_size=N(10), bandwidth=N(1.375), {RUN}).fit(LONG).kernels_
 DriftMonitor(window_size=N(10), {FEATURES}, {RUN}).fit(LONG).thresholds_
 DriftMonitor(window_size=N(10), {GRID}, random_state=N(7)).fit(LONG).thresholds_
 drift_report(X, Y, level=N(0.125), {TEST}, max_columns=N(2), max_rows=N(2), {RUN})
-drift_report(X, Y, bandwidth="grid", {GRID}, block_length=N(5), {RUN})
+drift_report(X, Y, block_length=N(5), {FEATURES}, {RUN})
 normalize_statistics([1.0, 2.0], [3.0, 4.0], rounding=N(0.5))
 pool_statistics([1.0, 2.0], pooling="fuse", nu=N(3))
 TableEncoder(max_categories=N(3)).fit_transform(TABLE)

@@ -110,7 +110,7 @@ def test_scores_and_tests_are_those_of_the_rows_in_memory(name):
     )
     params = {**PARAMS, "kernel": kernel, "encoder": None}
     source = SOURCES[name]
-    options = {"n_resamples": 50, "n_groups": 32}
+    options = {"n_resamples": 50}
     expected = mmd_test(X, Y, **options, **params)
     # Features are cosines of 2 N(0, 1), and sums of 2140 of them have errors of 1e-13.
     score = mmd_score(X, Y, **params)
@@ -246,7 +246,7 @@ def test_dask_returns_sums_and_few_rows():
     X, Y = samples(m=60_000, n=60_000, d=4)
     pair = [da.from_array(Z, chunks=(5000, -1)) for Z in (X, Y)]
     with dask.config.set(scheduler=get):
-        mmd_test(*pair, n_groups=32, n_resamples=9, kernel="gaussian", **PARAMS)
+        mmd_test(*pair, n_resamples=9, kernel="gaussian", **PARAMS)
     # The projections of rows would be 480 kB for each sample, and the rows 1.9 MB. The
     # scan returns at most 2**15 + 512 rows of 32 bytes.
     scans, others = returned[:2], returned[2:]

@@ -71,7 +71,7 @@ def test_scores_and_tests_are_those_of_the_rows_in_memory(
         assert_allclose(found.value, result.value, 1e-9)
         assert_allclose(found.statistics, result.statistics, 1e-9, 1e-12)
         assert_allclose(found.scales, result.scales, 1e-9)
-    options = {"n_resamples": 50, "n_groups": 32}
+    options = {"n_resamples": 50}
     tests = ksd.test(lazy, **options), expected.test(X, **options)
     assert_allclose(tests[0].null_distribution, tests[1].null_distribution, 1e-7, 1e-9)
     assert tests[0].pvalue == tests[1].pvalue
@@ -131,7 +131,7 @@ def test_partitions_of_several_workers_are_summed(monkeypatch):
     X = sample()
     lazy = da.from_array(X, chunks=(100, -1))
     params = {**PARAMS, "bandwidth": 10.0}
-    options = {**params, "n_resamples": 50, "n_groups": 32}
+    options = {**params, "n_resamples": 50}
     with (
         distributed.Client(
             processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None

@@ -26,7 +26,7 @@ pa = pytest.importorskip("pyarrow")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-PARAMS = {"n_components": 16, "n_bandwidths": 2, "kernel": "gaussian"}
+PARAMS = {"n_components": 16, "bandwidth": "median", "kernel": "gaussian"}
 PARAMS |= {"random_state": 0}
 TEST = {**PARAMS, "n_resamples": 49}
 CUTS = [0, 60, 60, 110, 200]

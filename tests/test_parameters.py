@@ -1,4 +1,4 @@
-"""Parameters are checked once a call, before data are read."""
+"""Parameters are few, documented, and checked once a call."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,6 +6,7 @@ import inspect
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 import skdiscrepancy
 from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
@@ -29,7 +30,7 @@ class Verbose(int):
 
 
 class Nu(float):
-    """A value of `fuse_nu`, which tests hand on and use nowhere."""
+    """A value of `fuse_nu` that counts the checks of its lower bound."""
 
     n_checks = 0
 
@@ -99,3 +100,50 @@ def test_method_checks_a_parameter_once(make, data, method):
     nu = Nu(1.0)
     estimator = make(fuse_nu=nu, pooling="mean").fit(*data)
     assert n_checks(nu, lambda: getattr(estimator, method)(*data)) == 1
+
+
+PUBLIC = {
+    name: getattr(skdiscrepancy, name)
+    for name in skdiscrepancy.__all__
+    if callable(getattr(skdiscrepancy, name))
+}
+ESTIMATORS = [
+    name
+    for name, called in PUBLIC.items()
+    if inspect.isclass(called) and issubclass(called, BaseEstimator)
+]
+OF_TESTS = [
+    name
+    for name in PUBLIC
+    if name.endswith(("_test", "_tests", "_test_from_gram")) or name == "drift_report"
+]
+
+
+def parameters(called):
+    return list(inspect.signature(called).parameters)
+
+
+@pytest.mark.parametrize("name", [*OF_TESTS, *ESTIMATORS])
+def test_signatures_are_short(name):
+    most = 14 if name == "drift_report" else 16
+    assert len(parameters(PUBLIC[name])) <= most
+
+
+@pytest.mark.parametrize("name", OF_TESTS)
+def test_tests_have_no_parameters_of_scores(name):
+    of_scores = {"normalize", "squared", "fuse_nu", "second_order", "n_bandwidths"}
+    assert not of_scores & set(parameters(PUBLIC[name]))
+    assert name in CALLS
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_groups_of_rows_are_not_public(name):
+    called = [PUBLIC[name]]
+    if inspect.isclass(called[0]):
+        called += [
+            method
+            for own, method in inspect.getmembers(called[0], inspect.isfunction)
+            if not own.startswith("_")
+        ]
+    for function in called:
+        assert "n_groups" not in parameters(function)

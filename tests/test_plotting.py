@@ -397,7 +397,7 @@ def test_bandwidths_of_a_test_have_its_p_values():
 
 def test_hsic_test_has_the_smallest_p_value_over_the_kernels_on_y():
     X, Y = draw(30, 30)
-    result = hsic_test(X, Y, n_bandwidths=2, random_state=0)
+    result = hsic_test(X, Y, target_bandwidth=[1.0, 2.0], random_state=0)
     display = BandwidthDisplay.from_result(result)
     expected = [
         min(

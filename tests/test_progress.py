@@ -106,11 +106,11 @@ CALLS = {
     "ksd_test by refits": gaussian_mixture_test,
     "mmd_column_tests": lambda **o: mmd_column_tests(X, Y, **FEW, **o).pvalues,
     "hsic_column_tests": lambda **o: (
-        hsic_column_tests(X, y, n_bandwidths=2, **FEW, **o).pvalues
+        hsic_column_tests(X, y, bandwidth="median", **FEW, **o).pvalues
     ),
     "hsic_matrix": lambda **o: hsic_matrix(X, **o).matrix,
     "joint_independence_test": lambda **o: test_numbers(
-        joint_independence_test(X, y, LABELS, n_bandwidths=2, **FEW, **o)
+        joint_independence_test(X, y, LABELS, bandwidth="median", **FEW, **o)
     ),
     "k_sample_test": lambda **o: (
         k_sample_test(X, Y, X + Y, correction=None, **FEW, **o).pvalues
@@ -529,7 +529,7 @@ def test_times_are_clocks():
 def test_refits_are_the_same_for_every_backend(backend, design):
     # More rows than KMeans gives to one thread of OpenMP.
     rows = np.random.RandomState(1).normal(size=(600, 2))
-    options = {"method": "parametric", "n_bandwidths": 1, "design": design, **FEW}
+    options = {"method": "parametric", "bandwidth": "median", "design": design, **FEW}
     expected = ksd_test(rows, GaussianMixture(3), n_jobs=1, **options)
     with joblib.parallel_config(backend=backend):
         result = ksd_test(rows, GaussianMixture(3), n_jobs=2, **options)

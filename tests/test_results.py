@@ -81,12 +81,12 @@ RESULTS = {
     ),
     "constant": lambda: MMDEstimator(n_bandwidths=2).fit(0 * X).evaluate(0 * X),
     "mmd test": lambda: mmd_test(X, Y, **FEW),
-    "hsic test": lambda: hsic_test(X, Y, n_bandwidths=3, **FEW),
+    "hsic test": lambda: hsic_test(X, Y, bandwidth=[1, 2, 3], **FEW),
     "conditional test": lambda: conditional_hsic_test(X[:30], Y[:30], X[:30], **FEW),
     "asymptotic test": lambda: mmd_test(X, Y, design="x"),
     "column tests": lambda: mmd_column_tests(X, Y, **FEW),
     "joint test": lambda: joint_independence_test(
-        X, Y, X[:, 0] > 0, n_bandwidths=2, **FEW
+        X, Y, X[:, 0] > 0, bandwidth=[1.0, 2.0], **FEW
     ),
     "samples": lambda: k_sample_test(X, Y, X[:20] + Y[:20], **FEW),
     "matrix": lambda: hsic_matrix(X, Y),
@@ -98,7 +98,7 @@ RESULTS = {
     ),
     "drift report": lambda: drift_report(X, Y, **FEW),
     "many column tests": lambda: hsic_column_tests(
-        sample(20, 25), Y[:20, 0], n_bandwidths=1, **FEW
+        sample(20, 25), Y[:20, 0], bandwidth="median", **FEW
     ),
 }
 
@@ -212,7 +212,7 @@ def test_hostile_names_are_escaped():
     import pandas as pd
 
     A, B = (pd.DataFrame(sample(20, 4, seed), columns=HOSTILE) for seed in (0, 1))
-    tests = mmd_column_tests(A, B, n_bandwidths=1, **FEW)
+    tests = mmd_column_tests(A, B, bandwidth="median", **FEW)
     parser = OpenTags()
     parser.feed(tests._repr_html_())
     assert "script" not in parser.names

@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.stats import binom
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture
+from switches import groups_of_rows
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -293,10 +294,11 @@ def test_shifts_without_near_pairs_equal_sums_over_rows(n):
     assert result.pvalue == np.mean(np.array(values) >= values[0] - 1e-12)
 
 
+MEDIANS = {"bandwidth": "median", "target_bandwidth": "median"}
 TESTS = {
     "mmd": lambda a, b, **options: mmd_test(a, b, **options),
     "ksd": lambda a, b, **options: ksd_test(a, normal_scores, **options),
-    "hsic": lambda a, b, **options: hsic_test(a, b, n_bandwidths=2, **options),
+    "hsic": lambda a, b, **options: hsic_test(a, b, **MEDIANS, **options),
 }
 
 
@@ -327,10 +329,11 @@ def test_results_with_blocks_do_not_depend_on_n_jobs(name):
 
 def test_more_rows_than_groups_make_longer_blocks():
     X, Y = autoregressive(300, 0.5, 0), autoregressive(300, 0.5, 1)
-    options = {"block_length": 2, "n_groups": 32, "random_state": 0}
-    assert mmd_test(X, Y, **options).block_length == 18
-    assert ksd_test(X, normal_scores, **options).block_length == 9
-    uneven = mmd_test(X[:40], Y, **options)
+    options = {"block_length": 2, "random_state": 0}
+    with groups_of_rows(32):
+        assert mmd_test(X, Y, **options).block_length == 18
+        assert ksd_test(X, normal_scores, **options).block_length == 9
+        uneven = mmd_test(X[:40], Y, **options)
     assert uneven.block_length == 2
 
 
@@ -339,9 +342,9 @@ def test_estimators_test_blocks_as_the_functions_do():
     options = {"block_length": 4}
     of_mmd = MMDEstimator(random_state=0).fit(X).test(Y, **options)
     assert of_mmd == mmd_test(X, Y, random_state=0, **options)
-    of_hsic = HSICEstimator(random_state=0, n_bandwidths=2).fit(X, Y)
+    of_hsic = HSICEstimator(random_state=0, **MEDIANS).fit(X, Y)
     assert of_hsic.test(X, Y, **options) == hsic_test(
-        X, Y, random_state=0, n_bandwidths=2, **options
+        X, Y, random_state=0, **MEDIANS, **options
     )
     of_ksd = KSDEstimator(normal_scores, random_state=0).fit(X)
     assert of_ksd.test(X, **options).block_length == 4
@@ -475,14 +478,14 @@ def test_independent_rows_rarely_look_dependent():
 
 def test_one_side_in_random_order_is_enough_for_independence():
     x, y = SERIES[0][:, 0], np.random.RandomState(0).normal(size=200)
-    hsic_test(x, y, n_bandwidths=1)
-    hsic_test(y, x, n_bandwidths=1)
+    hsic_test(x, y, **MEDIANS)
+    hsic_test(y, x, **MEDIANS)
     # Rows that are sorted by their label: in random order within each class.
     X, labels = load_iris(return_X_y=True)
-    hsic_test(X[:, :2], labels, n_bandwidths=1)
+    hsic_test(X[:, :2], labels, **MEDIANS)
     with pytest.warns(UserWarning, match="The rows of X, and the rows of y,"):
-        hsic_test(x, x > 0, n_bandwidths=1)
-    hsic_test(x, SERIES[1][:, 0], n_bandwidths=1, method="shift")
+        hsic_test(x, x > 0, **MEDIANS)
+    hsic_test(x, SERIES[1][:, 0], method="shift", **MEDIANS)
 
 
 def test_groups_and_sorted_columns_are_not_a_series():
@@ -495,9 +498,9 @@ def test_groups_and_sorted_columns_are_not_a_series():
     mmd_test(X, mixture.sample(300)[0], n_resamples=19)
     iris, labels = load_iris(return_X_y=True)
     mmd_test(iris[labels == 0], iris[labels > 0], n_resamples=19)
-    hsic_test(iris[:, :2], iris[:, 2:], n_bandwidths=1)
+    hsic_test(iris[:, :2], iris[:, 2:], **MEDIANS)
     x = np.sort(X[:, 0])
-    hsic_test(x, np.sin(x) + 0.1 * X[:, 1], n_bandwidths=1)
+    hsic_test(x, np.sin(x) + 0.1 * X[:, 1], **MEDIANS)
     mmd_test(x, x[::-1] + 1, n_resamples=19)
     # Groups at 1e-6 in the first check are series with a probability of 0.01 each.
     # More than 5 of 100 are 1 seed in 2000.
@@ -534,7 +537,7 @@ def waves(n, seed):
     )
 
 
-FEW = {"n_resamples": 19, "n_bandwidths": 1}
+FEW = {"n_resamples": 19, "kernel": "gaussian"}
 OF_TABLES = {
     "mmd_column_tests": lambda X, Y, **o: mmd_column_tests(X, Y, **FEW, **o),
     "drift_report": lambda X, Y, **o: drift_report(X, Y, **FEW, **o),
@@ -611,7 +614,7 @@ def test_lagged_copies_find_the_lag_with_p_values_of_single_tests():
     y = x.shift(1) ** 2 + autoregressive(120, 0.5, 1)[:, 0]
     lags = pd.DataFrame({s: x.shift(s) for s in range(-most, most + 1)}).dropna()
     y = y[lags.index]
-    options = {"n_bandwidths": 2, "block_length": "auto", "n_resamples": 199}
+    options = {**MEDIANS, "block_length": "auto", "n_resamples": 199}
     tests = hsic_column_tests(lags, y, correction="holm", random_state=0, **options)
     assert tests.to_frame().index[0] == 1
     assert tests.adjusted_pvalues.min() <= 0.05
@@ -700,7 +703,7 @@ def unbiased(K, L):
 def test_features_and_exact_kernels_detect_in_blocks():
     X = autoregressive(300, 0.5, 0)
     options = {"block_length": 5, "n_components": 32, "random_state": 0}
-    options |= {"kernel": "gaussian", "n_bandwidths": 2, "n_resamples": 99}
+    options |= {"kernel": "gaussian", "bandwidth": "median", "n_resamples": 99}
     y = X + 0.5 * autoregressive(300, 0.5, 1)
     assert hsic_test(X, y, **options).pvalue == 0.01
     assert hsic_test([X[:99], X[99:]], [y], **options).pvalue == 0.01

@@ -357,11 +357,10 @@ def test_hsic_of_labels_with_a_column_is_that_of_the_column_with_labels(least_ro
 def test_permutation_test_is_that_over_all_pairs(both_ways, engine):
     rng = np.random.RandomState(0)
     X, Y = rng.normal(size=(500, 1)), rng.normal(size=(400, 1)) * 1.1
-    result, expected = both_ways(
-        lambda: mmd_test(
-            X, Y, kernel=["laplace", "gaussian"], n_groups=64, random_state=0
+    with switches.groups_of_rows(64):
+        result, expected = both_ways(
+            lambda: mmd_test(X, Y, kernel=["laplace", "gaussian"], random_state=0)
         )
-    )
     assert result.pvalue == expected.pvalue
     assert_allclose(result.null_distribution, expected.null_distribution, rtol=1e-9)
     assert_allclose(result.pvalues, expected.pvalues)
@@ -412,7 +411,8 @@ def test_single_rows_are_permuted_by_all_pairs(monkeypatch):
 
     monkeypatch.setattr(sorted_columns, "ordered_groups", refuse)
     X = np.random.RandomState(0).normal(size=(300, 1))
-    mmd_test(X, X + 1, kernel="laplace", n_groups=None, n_resamples=9)
+    with switches.groups_of_rows(None):
+        mmd_test(X, X + 1, kernel="laplace", n_resamples=9)
 
 
 def test_float32_columns_are_summed_in_float64(least_rows):
@@ -505,9 +505,9 @@ def test_tasks_say_how_large_they_are(score, least_rows, monkeypatch):
     # The effect size of a test looks at fewer rows.
     monkeypatch.setattr(mmd_module, "effect_of", lambda *args, **kwargs: None)
     X, Y = draw(1000)
-    score(X, Y, kernel="laplace", n_bandwidths=2)
+    score(X, Y, kernel="laplace", bandwidth="median")
     if score is mmd_test:
-        mmd_test(X, Y, kernel="gaussian", n_bandwidths=2)
+        mmd_test(X, Y, kernel="gaussian", bandwidth="median")
     gram([LaplaceKernel(bandwidth=1.0)], X).sums()
     assert len(sizes) == {mmd_score: 2, hsic_score: 3, mmd_test: 3}[score]
     for size in sizes.values():

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
+from switches import groups_of_rows
 
 from skdiscrepancy import KSDEstimator, ksd_from_gram, ksd_score, ksd_test
 from skdiscrepancy._estimators import ksd as ksd_module
@@ -196,16 +197,10 @@ def test_wild_bootstrap_is_that_of_the_stein_matrix(n_groups, group_bytes):
         spy(ksd_module, "SteinMaps", seen),
         spy(groups_module, "quadratic_forms", seen),
         spy(groups_module, "combine", seen),
+        groups_of_rows(n_groups),
     ):
-        ksd_test(
-            X,
-            gradients,
-            kernel=COLLECTION,
-            n_components=8,
-            n_groups=n_groups,
-            n_resamples=9,
-            random_state=3,
-        )
+        options = {"kernel": COLLECTION, "n_components": 8, "n_resamples": 9}
+        ksd_test(X, gradients, **options, random_state=3)
     # Every pass has the same groups.
     divisions = [_numbers(draws) for _, draws in seen["random_groups"]]
     assert (len(divisions) > 1) == (group_bytes < 2**26)
@@ -246,7 +241,7 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
         result = ksd_test(
             X,
             model,
-            n_bandwidths=2,
+            bandwidth=[1.0, 2.0],
             n_components=6,
             method="parametric",
             n_resamples=3,
@@ -282,7 +277,7 @@ def test_type_i_error_is_the_level(method, n):
     ksd.fit(rng.normal(size=(9, 1)))
     pvalues = [
         ksd.set_params(random_state=seed)
-        .test(rng.normal(size=(n, 1)), method=method, n_groups=32, n_resamples=4)
+        .test(rng.normal(size=(n, 1)), method=method, n_resamples=4)
         .pvalue
         for seed in range(n_draws)
     ]
@@ -306,7 +301,7 @@ def test_a_wrong_model_is_rejected(method):
 )
 def test_the_same_seed_gives_the_same_numbers_for_every_n_jobs(function, method):
     X = sample(n=90, d=1)
-    params = {"n_components": 16, "n_bandwidths": 2}
+    params = {"n_components": 16, "bandwidth": "median"}
     if method is not None:
         params |= {"n_resamples": 9, "method": method}
     first, second = small_pieces()

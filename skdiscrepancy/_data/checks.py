@@ -160,7 +160,7 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "level": {"strict": True, "most": 1},
     "max_columns": COUNT,
     "max_rows": COUNT,
-    "n_bandwidths": COUNT,
+    "n_bandwidths": COUNT | {"optional": True},
     **dict.fromkeys(("second_order", "standardize", "normalize", "squared"), FLAG),
     "pooling": [
         (ValueError, lambda p: isinstance(p, str | None) and p in POOLINGS, ONE_POOLING)
@@ -578,16 +578,15 @@ def _documented(
     text, own = inspect.getdoc(function), _entries(function)
     if text is None or "**params" not in own:
         return function.__doc__
-    known: dict[str, str] = {}
+    entries = {name.lstrip("*"): entry for name, entry in own.items()}
     for source in sources:
-        known = _entries(source) | known
-    lines = []
-    for name in parameters:
-        if name in known and name not in own:
-            kind, _, body = known[name].partition(" : ")[2].partition("\n")
+        for name, entry in _entries(source).items():
+            kind, _, body = entry.partition(" : ")[2].partition("\n")
             sentence = re.split(r"(?<=\.)\s", body)[0]
-            lines.append(f"{name} : {kind}\n{sentence}")
-    return text.replace(own["**params"], "\n".join(lines)) + "\n"
+            entries.setdefault(name, f"{name} : {kind}\n{sentence}")
+    # Several parameters may share an entry.
+    ordered = dict.fromkeys(entries[name] for name in parameters if name in entries)
+    return SECTION.sub(lambda _: "\n".join(ordered), text, count=1) + "\n"
 
 
 def explains_keywords(method: Function) -> Function:

@@ -50,12 +50,7 @@ from skdiscrepancy.kernels._base import (
     refuse_balanced,
     resolve_columns,
 )
-from skdiscrepancy.kernels._names import (
-    KERNELS,
-    N_BANDWIDTHS,
-    check_bandwidths,
-    check_kernel,
-)
+from skdiscrepancy.kernels._names import KERNELS, check_bandwidths, check_kernel
 from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
@@ -85,7 +80,7 @@ def check_parameters(
 def _bandwidths_of(kernel: str, name: str) -> Callable[..., Any]:
     """Return the check of a bandwidth parameter of the kernels of another one."""
     return lambda values: check_bandwidths(
-        values[kernel], values[name], name, values.get("n_bandwidths", N_BANDWIDTHS)
+        values[kernel], values[name], name, values.get("n_bandwidths")
     )
 
 

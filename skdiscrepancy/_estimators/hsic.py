@@ -109,8 +109,8 @@ class HSICEstimator(BaseDiscrepancy):
         to twice the 95 % quantile. An array gives one kernel for each number.
     target_bandwidth : str, float or array-like of float, default="grid"
         Bandwidths of the kernels on y, chosen like `bandwidth`.
-    n_bandwidths : int, default=10
-        Number of bandwidths of a "grid".
+    n_bandwidths : int or None, default=None
+        Number of bandwidths of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
         fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
@@ -214,7 +214,7 @@ class HSICEstimator(BaseDiscrepancy):
     target_kernel: Any = "auto"
     bandwidth: Any = "grid"
     target_bandwidth: Any = "grid"
-    n_bandwidths: int = 10
+    n_bandwidths: int | None = None
     design: str | Design = "u"
     second_order: bool = False
     normalize: bool = True
@@ -370,7 +370,7 @@ class HSICEstimator(BaseDiscrepancy):
         return self._result(found, settings, partial(hsic_noise, source, weights))
 
     @explains_keywords
-    @takes_parameters_of(check_options, names=" ".join(OPTIONS), without="n_groups")
+    @takes_parameters_of(check_options, names=" ".join(OPTIONS))
     def test(self, X: ArrayLike, y: ArrayLike, **given: Any) -> TestResult:
         """Test whether X and y are independent.
 
@@ -531,8 +531,9 @@ class HSICEstimator(BaseDiscrepancy):
         return list(product(self.kernels_, self.target_kernels_))
 
     def _check_test(self, **given: Any) -> Settings:
-        # Single rows are permuted.
-        return super()._check_test(n_groups=None, **given)
+        settings = super()._check_test(**given)
+        # Single rows are permuted: this is more groups than any sample has rows.
+        return replace(settings, options=settings.options._replace(n_groups=2**62))
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
         if settings.on_pairs:

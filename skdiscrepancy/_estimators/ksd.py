@@ -542,8 +542,8 @@ class KSDEstimator(BaseDiscrepancy):
         "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
     bandwidth : str, float or array-like of float, default="grid"
         Bandwidths, chosen as in :class:`MMDEstimator` from the rows that `fit` sees.
-    n_bandwidths : int, default=10
-        Number of bandwidths of a "grid".
+    n_bandwidths : int or None, default=None
+        Number of bandwidths of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
         fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
@@ -634,7 +634,7 @@ class KSDEstimator(BaseDiscrepancy):
     _: KW_ONLY
     kernel: Any = ("gaussian", "imq")
     bandwidth: Any = "grid"
-    n_bandwidths: int = 10
+    n_bandwidths: int | None = None
     design: str | Design = "u"
     standardize: bool = False
     normalize: bool = True
@@ -775,9 +775,6 @@ class KSDEstimator(BaseDiscrepancy):
             for many rows.
         n_resamples : int, default=999
             Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
-        n_groups : int or None, default=256
-            Largest number of random signs of "wild". With more rows, random groups of
-            rows share a sign. None gives each row its own sign.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How to combine several kernels; see :func:`~skdiscrepancy.ksd_test`.
         block_length : int, "auto" or None, default=None

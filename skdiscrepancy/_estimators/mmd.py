@@ -72,7 +72,7 @@ from skdiscrepancy.kernels._base import (
     refuse_balanced,
     resolve_columns,
 )
-from skdiscrepancy.kernels._names import N_BANDWIDTHS, tag_sparse
+from skdiscrepancy.kernels._names import tag_sparse
 from skdiscrepancy.kernels._radial import RadialKernel
 from skdiscrepancy.pooling import normalize_statistics
 from skdiscrepancy.tables import layout_of
@@ -363,8 +363,8 @@ class MMDEstimator(BaseDiscrepancy):
         "grid" takes equal steps from the 5 % to the 95 % quantile. "median" takes the
         median. "dyadic" takes steps of a factor of sqrt(2) from half the 5 % quantile
         to twice the 95 % quantile. An array gives one kernel for each number.
-    n_bandwidths : int, default=10
-        Number of bandwidths of a "grid".
+    n_bandwidths : int or None, default=None
+        Number of bandwidths of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
         fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
@@ -455,7 +455,7 @@ class MMDEstimator(BaseDiscrepancy):
     _: KW_ONLY
     kernel: Any = ("gaussian", "laplace")
     bandwidth: Any = "grid"
-    n_bandwidths: int = 10
+    n_bandwidths: int | None = None
     design: str | Design = "u"
     second_order: bool = False
     normalize: bool = True
@@ -604,11 +604,6 @@ class MMDEstimator(BaseDiscrepancy):
             type I error exactly.
         n_resamples : int, default=999
             Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
-        n_groups : int or None, default=256
-            Number of groups of rows to permute if there are more rows. With groups, the
-            test takes about the time of one score, and the type I error stays exact.
-            Rows that do not fill a group stay in their sample, as do most rows of a
-            sample that is much larger than the other. None permutes single rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How to combine several kernels; see :func:`~skdiscrepancy.mmd_test`.
         block_length : int, "auto" or None, default=None
@@ -652,7 +647,7 @@ class MMDEstimator(BaseDiscrepancy):
         own = copy(self)
         # Not by ==, which compares arrays entry by entry.
         if isinstance(self.bandwidth, str) and self.bandwidth == "grid":
-            own.bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
+            own.bandwidth = "dyadic" if self.n_bandwidths is None else "grid"
         return own._test_rows([reference, Y], settings, layout)
 
     def _test_pair(

@@ -42,7 +42,6 @@ from skdiscrepancy._gram.tiles import (
     PairedGram,
     Values,
     as_indices,
-    check_group_memory,
     place,
 )
 from skdiscrepancy._loops.jit import Weights
@@ -411,7 +410,6 @@ class FeatureGram(Gram):
             return super().group_sums(bounds)
         K, sizes = self.n_kernels, np.diff(bounds)
         G, n = len(sizes), int(bounds[-1])
-        check_group_memory(K, G)
         owners = np.searchsorted(self.starts, bounds[:-1], side="right") - 1
         shares = np.ceil(sizes * min(1, self.n_examples / n)).astype(np.int64)
         groups, diagonals = np.zeros((K, G, G)), np.zeros((K, G))

@@ -35,13 +35,7 @@ from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.row_sums import Fold, Folded
 from skdiscrepancy._gram.run import QUIET, Run, progress
 from skdiscrepancy._gram.sorted_columns import IN_ORDER, SortedGram, min_rows
-from skdiscrepancy._gram.tiles import (
-    Gram,
-    GroupSums,
-    Shared,
-    Values,
-    check_group_memory,
-)
+from skdiscrepancy._gram.tiles import Gram, GroupSums, Shared, Values
 from skdiscrepancy._loops.jit import Weights
 from skdiscrepancy._loops.sorted_loops import AnyProfile, DistanceProfile, Profile
 from skdiscrepancy._loops.tile_loops import decay_values
@@ -388,7 +382,6 @@ class MixedGram(KernelGram):
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Return the sums over groups of rows, in sorted order where kernels allow."""
         n_groups = len(bounds) - 1
-        check_group_memory(self.n_kernels, n_groups)
         shapes: list[Any] = [(n_groups, n_groups), (self.n,), (), (self.n,)]
         sums = GroupSums(*(np.empty((self.n_kernels, *shape)) for shape in shapes))
         for ks, part in self._each("groups", n_groups):

@@ -9,7 +9,6 @@ it. A subclass overrides an operation that it can do faster.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property, reduce
@@ -74,8 +73,6 @@ BLOCK_ROWS = 256
 VALUE_SECONDS, COLUMN_SECONDS = 2e-9, 5e-11
 # Seconds of a walk that users are warned of.
 LONG = 240.0
-# Bytes of memory to assume if the system does not report it.
-USUAL_MEMORY = 2**34
 
 
 class GroupSums(NamedTuple):
@@ -381,7 +378,6 @@ class Gram:
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Sum over pairs of groups; group g has the rows bounds[g] to bounds[g + 1]."""
         n, n_groups = int(bounds[-1]), len(bounds) - 1
-        check_group_memory(self.n_kernels, n_groups)
         groups = np.zeros((self.n_kernels, n_groups, n_groups))
         rows, squares = np.zeros((self.n_kernels, n)), np.zeros(self.n_kernels)
         blocks = _blocks(bounds)
@@ -840,26 +836,6 @@ def as_indices(index: Index) -> np.ndarray:
     if isinstance(index, slice):
         return np.arange(index.start, index.stop)
     return index
-
-
-def check_group_memory(n_kernels: int, n_groups: int) -> None:
-    """Refuse sums that do not fit into memory, before the system overcommits."""
-    needed, there = 8 * n_kernels * n_groups**2, memory_of_machine()
-    if needed > there:
-        raise ValueError(
-            f"n_groups is too large: the sums over {n_groups} x {n_groups} groups of "
-            f"rows for {n_kernels} kernels take {needed / 1e9:.1f} GB, and this "
-            f"machine has {there / 1e9:.1f} GB. Pass a smaller n_groups, for example "
-            "n_groups=1000, or fewer kernels."
-        )
-
-
-def memory_of_machine() -> float:
-    """Return the bytes of memory of this machine, or a guess if it is unknown."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return USUAL_MEMORY
 
 
 class _Piece(NamedTuple):

@@ -124,8 +124,8 @@ def mmd_compare(
         Kernels, as in :class:`~skdiscrepancy.MMDEstimator`.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels that do not have their own.
-    n_bandwidths : int, default=10
-        Number of bandwidths of a "grid".
+    n_bandwidths : int or None, default=None
+        Number of bandwidths of a "grid". None is 10.
     encoder : "auto", None or transformer, default="auto"
         How to encode tables, fitted to all samples together.
     sample_weight : array-like of shape (n_samples_X,), default=None
@@ -229,8 +229,8 @@ def ksd_compare(
         Kernels, as in :class:`~skdiscrepancy.KSDEstimator`.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels that do not have their own.
-    n_bandwidths : int, default=10
-        Number of bandwidths of a "grid".
+    n_bandwidths : int or None, default=None
+        Number of bandwidths of a "grid". None is 10.
     standardize : bool, default=False
         Divide each column by its standard deviation before kernels are computed.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -348,8 +348,8 @@ def hsic_compare(
         Bandwidths of the kernels on the candidates that do not have their own.
     target_bandwidth : str, float or array-like of float, default="grid"
         Bandwidths of the kernels on y.
-    n_bandwidths : int, default=10
-        Number of bandwidths of a "grid".
+    n_bandwidths : int or None, default=None
+        Number of bandwidths of a "grid". None is 10.
     encoder : "auto", None or transformer, default="auto"
         How to encode tables.
     sample_weight : array-like of shape (n_samples,), default=None

@@ -604,7 +604,9 @@ def checked_tests(
 FIRST = f"correction kernel n_resamples encoder {RUN}"
 
 
-@takes_parameters_of(checked_tests, mmd_test, first=FIRST, kernel="laplace")
+@takes_parameters_of(
+    checked_tests, mmd_test, first=FIRST, without="design", kernel="laplace"
+)
 def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTestsResult:
     """Test every column of two samples for a difference.
 
@@ -707,7 +709,7 @@ def two_sample_columns(
     return tests
 
 
-@takes_parameters_of(checked_tests, hsic_test, first=FIRST)
+@takes_parameters_of(checked_tests, hsic_test, first=FIRST, without="design")
 def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsResult:
     """Test for every column of X whether y depends on it.
 
@@ -776,7 +778,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
     >>> import numpy as np
     >>> from skdiscrepancy import hsic_column_tests
     >>> X = np.random.RandomState(0).normal(size=(80, 3))
-    >>> tests = hsic_column_tests(X, X[:, 1] ** 2, n_bandwidths=3, random_state=0)
+    >>> tests = hsic_column_tests(X, X[:, 1] ** 2, random_state=0)
     >>> tests.adjusted_pvalues.round(3).tolist()
     [0.164, 0.003, 0.852]
     """
@@ -1027,8 +1029,8 @@ class KSampleResult(Result):
 
 @takes_parameters_of(
     mmd_test,
-    names="groups correction kernel bandwidth n_resamples n_groups pooling "
-    "block_length encoder n_components " + RUN,
+    names="groups correction kernel bandwidth n_resamples pooling block_length "
+    f"encoder n_components {RUN}",
 )
 @in_one_blas_thread
 def k_sample_test(
@@ -1084,9 +1086,6 @@ def k_sample_test(
     n_resamples : int or None, default=None
         Number of permutations of each test. None is 100 times the number of pairs, and
         at least 999, so that p-values can be small enough to pass the correction.
-    n_groups : int or None, default=256
-        Number of groups of rows to permute if there are more rows. None permutes single
-        rows, which takes more time.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How to combine several kernels. "max" takes the largest statistic, "mean" the
         mean, "fuse" a smooth maximum, and "agg" the smallest p-value.

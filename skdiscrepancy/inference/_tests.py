@@ -93,12 +93,14 @@ from skdiscrepancy.kernels._radial import (
 from skdiscrepancy.tables import TableEncoder
 
 # Keywords that come first in the signature of a test.
-FIRST = (
-    "method n_resamples n_groups pooling bandwidth target_bandwidth block_length paired"
+FIRST = "method n_resamples pooling bandwidth target_bandwidth block_length paired"
+# Parameters of estimators that have no effect on a test, or belong to a "grid".
+WITHOUT = "n_bandwidths second_order normalize squared fuse_nu"
+
+
+@takes_parameters_of(
+    MMDEstimator.test, MMDEstimator, first=FIRST, without=WITHOUT, bandwidth="dyadic"
 )
-
-
-@takes_parameters_of(MMDEstimator.test, MMDEstimator, first=FIRST, bandwidth="dyadic")
 def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
     """Test whether two samples have the same distribution.
 
@@ -127,9 +129,6 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
         Null distribution; see :meth:`skdiscrepancy.MMDEstimator.test`.
     n_resamples : int, default=999
         Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
-    n_groups : int or None, default=256
-        Number of groups of rows to permute if there are more rows. None permutes single
-        rows, which takes more time.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How to combine several kernels. "max" takes the largest statistic, "mean" the
         mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
@@ -138,7 +137,7 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
         Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
         factor of sqrt(2) from half the 5 % quantile of the distances between rows to
         twice the 95 % quantile, or steps of a factor of 2 if there would be more than
-        12 bandwidths. If you pass `n_bandwidths`, "dyadic" becomes "grid". See
+        12 bandwidths. See
         :class:`skdiscrepancy.MMDEstimator` for the other values.
     block_length : int, "auto" or None, default=None
         Pass it if the rows are a series, such as measurements in the order of time, in
@@ -191,17 +190,10 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
 
 
 def checked_test(make: Any, params: dict[str, Any]) -> tuple[Any, Settings]:
-    """Return an estimator, and its checked settings with the options of a test.
-
-    `n_bandwidths` turns the bandwidths "dyadic" into "grid".
-    """
+    """Return an estimator, and its checked settings with the options of a test."""
     options = {
         name: params.pop(name) for name in (*OPTIONS, "paired") if name in params
     }
-    for name in ("bandwidth", "target_bandwidth"):
-        rule = params.get(name)
-        if isinstance(rule, str) and rule == "dyadic" and "n_bandwidths" in params:
-            params[name] = "grid"
     estimator = make(**params)
     return estimator, estimator._check_test(**options)
 
@@ -210,6 +202,7 @@ def checked_test(make: Any, params: dict[str, Any]) -> tuple[Any, Settings]:
     HSICEstimator.test,
     HSICEstimator,
     first=FIRST,
+    without=WITHOUT,
     bandwidth="dyadic",
     target_bandwidth="dyadic",
 )
@@ -246,7 +239,7 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
         Bandwidths of the kernels on X that do not have their own. "dyadic" takes steps
         of a factor of sqrt(2) from half the 5 % quantile of the distances between rows
         to twice the 95 % quantile, or steps of a factor of 2 if there would be more
-        than 12 bandwidths. If you pass `n_bandwidths`, "dyadic" becomes "grid". See
+        than 12 bandwidths. See
         :class:`skdiscrepancy.HSICEstimator` for the other values.
     target_bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
@@ -296,7 +289,11 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
 
 
 @takes_parameters_of(
-    KSDEstimator.test, KSDEstimator, first=f"{FIRST} sample_weight", bandwidth="dyadic"
+    KSDEstimator.test,
+    KSDEstimator,
+    first=f"{FIRST} sample_weight",
+    without=WITHOUT,
+    bandwidth="dyadic",
 )
 def ksd_test(
     X: ArrayLike, model: Any = None, *, sample_weight: Any = None, **params: Any
@@ -329,9 +326,6 @@ def ksd_test(
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
     n_resamples : int, default=999
         Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
-    n_groups : int or None, default=256
-        Largest number of random signs of "wild". With more rows, random groups of rows
-        share a sign. None gives each row its own sign.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How to combine several kernels. "max" takes the largest statistic, "mean" the
         mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
@@ -340,8 +334,8 @@ def ksd_test(
         Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
         factor of sqrt(2) from half the 5 % quantile of the distances between rows to
         twice the 95 % quantile, or steps of a factor of 2 if there would be more than
-        12 bandwidths. If you pass `n_bandwidths` or ``method="parametric"``, "dyadic"
-        becomes "grid". See :class:`skdiscrepancy.MMDEstimator` for the other values.
+        12 bandwidths. With ``method="parametric"``, "dyadic" becomes "grid". See
+        :class:`skdiscrepancy.MMDEstimator` for the other values.
     block_length : int, "auto" or None, default=None
         Pass it if the rows are a series, such as measurements in the order of time, in
         which neighbouring rows are similar. The test then gives each block of this many
@@ -387,9 +381,10 @@ def ksd_test(
     >>> ksd_test(X + 0.5, lambda X: -X, random_state=0).pvalue
     0.001
     """
-    if params.get("method") == "parametric":
+    rule = params["bandwidth"]
+    if params.get("method") == "parametric" and isinstance(rule, str):
         # Every draw chooses its own bandwidths, and must have as many as the data.
-        params.setdefault("n_bandwidths", N_BANDWIDTHS)
+        params["bandwidth"] = "grid" if rule == "dyadic" else rule
     make = partial(KSDEstimator, as_given(model))
     estimator, settings = checked_test(make, params)
     rows = estimator._learn(as_table(X), settings, sample_weight=sample_weight)
@@ -397,9 +392,7 @@ def ksd_test(
 
 
 # Keywords of tests from Gram matrices.
-OF_GRAMS = (
-    f"method n_resamples n_groups pooling design second_order {RUN} block_length paired"
-)
+OF_GRAMS = f"method n_resamples pooling design {RUN} block_length paired"
 
 
 @takes_parameters_of(mmd_test, names=OF_GRAMS)
@@ -425,15 +418,11 @@ def mmd_test_from_gram(
         Null distribution; see :meth:`skdiscrepancy.MMDEstimator.test`.
     n_resamples : int, default=999
         Number of resamples.
-    n_groups : int or None, default=256
-        Number of groups of rows that are permuted; None for single rows.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How the statistics of several kernels become one: the largest, their mean, a
         smooth maximum, or the smallest of their p-values.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of samples that are used.
-    second_order : bool, default=False
-        Use the second-order core on pairs of rows for "v" and "u" too.
     n_jobs : int or None, default=None
         Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -515,8 +504,6 @@ def hsic_test_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> TestResult
         smooth maximum, or the smallest of their p-values.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of samples that are used.
-    second_order : bool, default=False
-        Use the second-order core on pairs of rows for "v" and "u" too.
     n_jobs : int or None, default=None
         Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -576,8 +563,6 @@ def ksd_test_from_gram(H: ArrayLike, **params: Any) -> TestResult:
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
     n_resamples : int, default=999
         Number of resamples.
-    n_groups : int or None, default=256
-        Number of random signs, at most; None for one for each row.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How the statistics of several kernels become one: the largest, their mean, a
         smooth maximum, or the smallest of their p-values.
@@ -704,7 +689,7 @@ def read_variable(Z: Any, name: str, values: dict[str, Any]) -> tuple[Any, list[
     if isinstance(encoder, str):
         warn_of_spreads(rows, kernels, Z, name)
     # As many bandwidths for every variable.
-    found, n_bandwidths = [], values["n_bandwidths"]
+    found = []
     for kernel in kernels:
         rule = values["bandwidth"]
         if isinstance(kernel, RadialKernel) and kernel.bandwidth is not None:
@@ -712,23 +697,20 @@ def read_variable(Z: Any, name: str, values: dict[str, Any]) -> tuple[Any, list[
         if isinstance(rule, str) and rule == "dyadic":
             rule = "grid"
             if isinstance(kernel, RadialKernel):
-                rule = _dyadic_grid(rows, kernel, n_bandwidths)
-        found += build_collection([rows], [kernel], rule, n_bandwidths)
+                rule = _dyadic_grid(rows, kernel)
+        found += build_collection([rows], [kernel], rule, None)
     return rows, found
 
 
-def _dyadic_grid(rows: np.ndarray, kernel: Any, n_bandwidths: int) -> np.ndarray:
+def _dyadic_grid(rows: np.ndarray, kernel: Any) -> np.ndarray:
     """Return bandwidths in equal ratios, on the range of the rule "dyadic".
 
     The rule itself chooses their number from the data, so it differs by variable.
     """
-    if n_bandwidths == 1:
-        [middle] = build_collection([rows], [kernel], "median", 1)
-        return np.array([kernel_bandwidth(middle)])
     ends = build_collection([rows], [kernel], "grid", 2)
     low, high = (kernel_bandwidth(end) for end in ends)
     info = np.finfo(float)
-    exponents = np.linspace(np.log2(low) - 1, np.log2(high) + 1, n_bandwidths)
+    exponents = np.linspace(np.log2(low) - 1, np.log2(high) + 1, N_BANDWIDTHS)
     return np.exp2(np.clip(exponents, np.log2(info.tiny), np.log2(info.max) - 1e-9))
 
 
@@ -738,7 +720,7 @@ MIN_ROWS = 4
 
 @takes_parameters_of(
     hsic_test,
-    names="method kernel bandwidth n_bandwidths n_resamples pooling block_length "
+    names="method kernel bandwidth n_resamples pooling block_length "
     f"encoder n_components {RUN}",
 )
 def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
@@ -791,12 +773,10 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     bandwidth : {"dyadic", "grid", "median"}, float or array-like, default="dyadic"
         Bandwidths of the kernels that do not have their own. A name chooses them for
         each variable from the distances between its rows. "dyadic" takes
-        `n_bandwidths` values in equal ratios from half the 5 % quantile of the
+        ten values in equal ratios from half the 5 % quantile of the
         distances to twice the 95 % quantile. "grid" takes equal steps from the 5 % to
         the 95 % quantile. "median" takes the median. Numbers are used for every
         variable.
-    n_bandwidths : int, default=10
-        Number of bandwidths of "dyadic" and "grid".
     n_resamples : int, default=999
         Smallest number of permutations. If there are fewer rows than permutations, all
         shifts of several random orders are used, which can be a few more.
@@ -867,9 +847,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     names = ("kernel", "bandwidth", "n_components", *RUN.split())
     checked = check_parameters({name: values[name] for name in names})
     refuse_parts(checked["kernel"])
-    # "dyadic" has `n_bandwidths` values here, which the rule of other tests refuses.
-    number = check_parameters({"n_bandwidths": values["n_bandwidths"]})
-    values |= checked | number
+    values |= checked
     n_components = values["n_components"]
     # Shifts of all rows of several variables take time for each shift.
     methods = ("permutation", "shift")[: 2 if n_components is None else 1]
@@ -1097,8 +1075,8 @@ DETERMINED = 0.97
 @takes_parameters_of(
     check_options,
     HSICEstimator,
-    names="regressor n_resamples n_groups pooling block_length kernel target_kernel "
-    f"bandwidth target_bandwidth n_bandwidths encoder n_components {RUN}",
+    names="regressor n_resamples pooling block_length kernel target_kernel "
+    f"bandwidth target_bandwidth encoder n_components {RUN}",
     kernel="gaussian",
     bandwidth=None,
     target_bandwidth=None,
@@ -1149,9 +1127,6 @@ def conditional_hsic_test(
     n_resamples : int, default=999
         Number of vectors of random signs. p-values are multiples of
         1 / (1 + `n_resamples`).
-    n_groups : int or None, default=256
-        Largest number of random signs. With more rows, random groups of rows share a
-        sign. None gives each row its own sign.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How to combine several pairs of kernels. "max" takes the largest statistic,
         "mean" the mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
@@ -1177,8 +1152,6 @@ def conditional_hsic_test(
     target_bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
             default=None
         Bandwidths of the kernels on y, chosen like `bandwidth`.
-    n_bandwidths : int, default=10
-        Number of bandwidths for "grid".
     encoder : "auto", None or transformer, default="auto"
         How to read DataFrames X and `given` that do not only hold numbers. "auto" uses
         :class:`~skdiscrepancy.TableEncoder` where it is needed. None refuses

@@ -159,7 +159,7 @@ N_BANDWIDTHS = 10
 
 
 def check_bandwidths(
-    kernels: list[Any], bandwidth: Any, name: str, n_bandwidths: int = N_BANDWIDTHS
+    kernels: list[Any], bandwidth: Any, name: str, n_bandwidths: int | None = None
 ) -> None:
     """Check a bandwidth parameter and the bandwidths that kernel objects have."""
     given = [(name, bandwidth)]
@@ -187,11 +187,11 @@ def check_bandwidths(
         if values.ndim > 1 or not values.size or not positive:
             raise ValueError(message)
     dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
-    if dyadic and n_bandwidths != N_BANDWIDTHS:
+    if dyadic and n_bandwidths is not None:
         raise ValueError(
-            f"n_bandwidths == {n_bandwidths!r}, must be {N_BANDWIDTHS}, its default, "
-            f"for {name} == 'dyadic', because the data determine the number of dyadic "
-            f"bandwidths. To choose the number yourself, also pass {name}='grid'."
+            f"n_bandwidths == {n_bandwidths!r}, must be None for {name} == 'dyadic', "
+            "because the data determine the number of dyadic bandwidths. "
+            f"To choose the number yourself, also pass {name}='grid'."
         )
 
 

@@ -719,17 +719,21 @@ EXPLAINED_ROWS = 1000
 COMPARED_ROWS = 5000
 # Larger tables in memory are encoded by blocks, if the joint test uses features.
 MOST_VALUES = 2**23
-# Keywords that come first in the signature of a report.
-FIRST = f"level correction n_resamples max_columns max_rows encoder {RUN}"
 
 
-@takes_parameters_of(checked_tests, mmd_test, first=FIRST)
+@takes_parameters_of(
+    checked_tests,
+    mmd_test,
+    names="level correction n_resamples kernel block_length max_columns max_rows "
+    f"encoder n_components {RUN}",
+)
 @in_one_blas_thread
 def drift_report(
     reference: ArrayLike,
     new: ArrayLike,
     *,
     level: float = 0.05,
+    kernel: Any = None,
     max_columns: int = 10,
     max_rows: int = 10,
     encoder: Any = "auto",
@@ -776,6 +780,9 @@ def drift_report(
     n_resamples : int or None, default=None
         Number of resamples of each test. None is 999 for joint tests and, for single
         columns, 100 times the number of columns, at least 999.
+    kernel : str, kernel object, callable, list or None, default=None
+        Kernels, as in :func:`skdiscrepancy.mmd_test`. None uses Gaussian and Laplace
+        kernels for all columns together, and Laplace kernels for single columns.
     max_columns : int, default=10
         Largest number of columns in the explanation.
     max_rows : int, default=10
@@ -795,8 +802,7 @@ def drift_report(
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
     **params : dict
-        Other parameters of :func:`skdiscrepancy.mmd_test`. By default, single columns
-        use ``kernel="laplace"``.
+        Parameters of :func:`skdiscrepancy.mmd_test`.
 
     Returns
     -------
@@ -833,8 +839,10 @@ def drift_report(
     """
     own = {"level": level, "max_columns": max_columns, "max_rows": max_rows}
     values = check_parameters({**own, "encoder": encoder})
-    kernels: list[Any] = [] if "kernel" in params else [LaplaceKernel()]
-    mmd, settings = checked_tests(MMDEstimator, **params)
+    kernels: list[Any] = [LaplaceKernel()]
+    if kernel is not None:
+        kernels, params["kernel"] = [], kernel
+    mmd, settings = checked_tests(MMDEstimator, bandwidth="dyadic", **params)
     with progress("drift report", 4, mmd.verbose) as line:
         tables = _Tables(reference, new, encoder, mmd)
         of_columns = replace(settings, kernels=kernels or settings.kernels)
@@ -860,10 +868,7 @@ def drift_report(
         found = [j for group in groups for j in group]
         x, y = tables.of(found or list(range(len(tables.columns))))
         kept, others = tables.draw_rows(COMPARED_ROWS)
-        same = ("bandwidth", "n_bandwidths", *RUN.split())
-        how = {name: getattr(mmd, name) for name in same}
-        if isinstance(mmd.bandwidth, str) and mmd.bandwidth == "dyadic":
-            how["bandwidth"] = "grid"
+        how = {name: getattr(mmd, name) for name in RUN.split()}
         complete = Settings(CompleteU(), settings.kernels)
         fitted = MMDEstimator(**how)._fit(x[kept], complete)
         contributions, rows = fitted._contributions(y[others]), others

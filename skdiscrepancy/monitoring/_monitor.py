@@ -624,8 +624,8 @@ class DriftMonitor(BaseEstimator):
         Bandwidths of the kernels that do not have their own, as for
         :class:`~skdiscrepancy.MMDEstimator`. A name chooses them from the distances
         between rows of the reference sample.
-    n_bandwidths : int, default=10
-        Number of bandwidths of a "grid".
+    n_bandwidths : int or None, default=None
+        Number of bandwidths of a "grid". None is 10.
     n_components : int or None, default=None
         None uses exact kernels. An integer uses that many random features for each
         kernel. The time of a row then depends neither on `window_size` nor on the
@@ -704,7 +704,7 @@ class DriftMonitor(BaseEstimator):
     run_length: float = 10_000
     kernel: Any = ("gaussian", "laplace")
     bandwidth: Any = "grid"
-    n_bandwidths: int = 10
+    n_bandwidths: int | None = None
     n_components: int | None = None
     encoder: Any = "auto"
     n_jobs: int | None = None

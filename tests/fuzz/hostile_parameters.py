@@ -230,7 +230,7 @@ SEED = {"random_state": RUN["random_state"]}
 STATISTIC = {
     "kernel": KERNEL,
     "bandwidth": values(BANDWIDTHS, HOSTILE_NUMBERS),
-    "n_bandwidths": sizes("2", "1", "np.int64(2)", "3"),
+    "n_bandwidths": sizes("2", "1", "np.int64(2)", "None"),
     "design": values(DESIGNS, HOSTILE_DESIGNS),
     "normalize": BOOL,
     "squared": BOOL,
@@ -247,20 +247,21 @@ MMD = {**STATISTIC, "second_order": BOOL, **COMPONENTS}
 HSIC = {**STATISTIC, "second_order": BOOL, **TARGET, **COMPONENTS}
 KSD = {**STATISTIC, "standardize": BOOL, **COMPONENTS}
 POOLING = {"pooling": words("pooling")}
+# Parameters of scores that tests do not have.
+OF_SCORES = ("n_bandwidths", "normalize", "squared", "fuse_nu", "second_order")
 TEST = {
     "method": words("method"),
     "pooling": words("pooling"),
-    "n_groups": values(["32", "None", "np.int64(40)", "1000"], [*HOSTILE_SIZES, "31"]),
     "block_length": values(
         ["None", "1", "2", "np.int64(3)", "'auto'"], [*HOSTILE_SIZES, "'long'"]
     ),
 }
 CONDITIONAL = {
-    **{key: STATISTIC[key] for key in ("kernel", "bandwidth", "n_bandwidths")},
+    **{key: STATISTIC[key] for key in ("kernel", "bandwidth")},
     "encoder": STATISTIC["encoder"],
     **VERBOSE,
     **TARGET,
-    **{key: TEST[key] for key in ("pooling", "n_groups", "block_length")},
+    **{key: TEST[key] for key in ("pooling", "block_length")},
     "regressor": values(["None", "LinearRegression()"], ["3", "LinearRegression"]),
 }
 PAIRED = {"paired": BOOL}
@@ -292,14 +293,7 @@ FACTORS = {
     "bandwidth_factor": numbers("1.0", "0.1", "10"),
     "target_bandwidth_factor": numbers("1.0", "0.1", "10"),
 }
-GRAM_TEST = {
-    **TEST,
-    **RESAMPLES,
-    **RUN,
-    **VERBOSE,
-    "design": MMD["design"],
-    "second_order": BOOL,
-}
+GRAM_TEST = {**TEST, **RESAMPLES, **RUN, **VERBOSE, "design": MMD["design"]}
 # Each column has its own kernel, so there is no transformer of all of them.
 COLUMN_ENCODER = {"encoder": values(["'auto'", "None"], [*HOSTILE_ENCODERS, "1"], 8)}
 SCORE = {

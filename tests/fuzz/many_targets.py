@@ -18,14 +18,12 @@ POOLED = {
 JOINT = {
     **POOLED,
     **params.COLUMN_ENCODER,
-    "n_bandwidths": params.STATISTIC["n_bandwidths"],
     "method": params.words("method"),
     "block_length": params.TEST["block_length"],
 }
 SAMPLES = {
     **POOLED,
     "encoder": params.STATISTIC["encoder"],
-    "n_groups": params.TEST["n_groups"],
     "correction": params.values(["'shaffer'", "'holm'", "None"], ["'nope'", "3", "[]"]),
     "groups": params.values(["None"], ["'a'", "3", "[0] * len(X)", "[]", "X"], 8),
 }

@@ -19,12 +19,24 @@ PAIRS = data.with_target("X", "y")
 MODEL = data.with_model("X")
 KSD_TEST = {**params.TEST, **RESAMPLES}
 MMD_TEST = {**KSD_TEST, **params.PAIRED}
-HSIC_TEST = {key: v for key, v in KSD_TEST.items() if key != "n_groups"}
 TEST_OF = {
     "MMDEstimator": MMD_TEST,
-    "HSICEstimator": HSIC_TEST,
+    "HSICEstimator": KSD_TEST,
     "KSDEstimator": KSD_TEST,
 }
+CORRECTION = {"correction": params.words("correction")}
+
+
+def of_test(members, *without):
+    """Return the parameters of an estimator that its test has."""
+    without += params.OF_SCORES
+    return {name: v for name, v in members.items() if name not in without}
+
+
+def of_columns(members):
+    """Return the parameters of an estimator that its tests of columns have."""
+    return of_test(members, "design")
+
 
 TARGETS = {
     # One call.
@@ -55,7 +67,7 @@ TARGETS = {
     "mmd_test": target(
         "mmd_test(X, Y, {keywords})",
         SAMPLES,
-        {**params.MMD, **MMD_TEST, **RUN},
+        {**of_test(params.MMD), **MMD_TEST, **RUN},
         callables="mmd_test",
         documented=is_test,
         near="pvalue",
@@ -63,7 +75,7 @@ TARGETS = {
     "hsic_test": target(
         "hsic_test(X, y, {keywords})",
         PAIRS,
-        {**params.HSIC, **HSIC_TEST, **RUN},
+        {**of_test(params.HSIC), **KSD_TEST, **RUN},
         callables="hsic_test",
         documented=is_test,
         near="pvalue",
@@ -79,7 +91,7 @@ TARGETS = {
     "ksd_test": target(
         "ksd_test(X, model, {keywords})",
         MODEL,
-        {**params.KSD, **KSD_TEST, **RUN},
+        {**of_test(params.KSD), **KSD_TEST, **RUN},
         callables="ksd_test",
         documented=is_test,
         near="pvalue",
@@ -87,23 +99,26 @@ TARGETS = {
     "mmd_column_tests": target(
         "mmd_column_tests(X, Y, {keywords})",
         data.samples("X", "Y", widest=12),
-        {**params.MMD, **MMD_TEST, **RUN, "correction": params.words("correction")},
+        {**of_columns(params.MMD), **MMD_TEST, **RUN, **CORRECTION},
         callables="mmd_column_tests",
     ),
     "hsic_column_tests": target(
         "hsic_column_tests(X, y, {keywords})",
         data.with_target("X", "y", widest=12, many=60),
-        {**params.HSIC, **HSIC_TEST, **RUN, "correction": params.words("correction")},
+        {**of_columns(params.HSIC), **KSD_TEST, **RUN, **CORRECTION},
         callables="hsic_column_tests",
     ),
     "drift_report": target(
         "drift_report(X, Y, {keywords})",
         data.samples("X", "Y", widest=12),
         {
-            **params.MMD,
-            **MMD_TEST,
+            "kernel": params.KERNEL,
+            "block_length": params.TEST["block_length"],
+            **params.COMPONENTS,
+            **params.VERBOSE,
+            **RESAMPLES,
             **RUN,
-            "correction": params.words("correction"),
+            **CORRECTION,
             "level": params.numbers("0.05", "1", "0.5"),
             "max_columns": params.sizes("10", "1"),
             "max_rows": params.sizes("10", "1"),
@@ -155,7 +170,7 @@ TARGETS = {
     "hsic_test_from_gram": target(
         "hsic_test_from_gram(K, L, {keywords})",
         data.gram_matrices(("K", "m"), ("L", "m"), lists=True),
-        {k: v for k, v in params.GRAM_TEST.items() if k != "n_groups"},
+        params.GRAM_TEST,
         callables="hsic_test_from_gram",
         documented=is_test,
         near="pvalue",
@@ -163,7 +178,7 @@ TARGETS = {
     "ksd_test_from_gram": target(
         "ksd_test_from_gram(H, {keywords})",
         data.gram_matrices(("H", "m"), lists=True),
-        {k: v for k, v in params.GRAM_TEST.items() if k != "second_order"},
+        params.GRAM_TEST,
         callables="ksd_test_from_gram",
         documented=is_test,
         near="pvalue",
