@@ -273,6 +273,7 @@ def null_sample(kind, rng, n, d=2):
     return X.astype(np.float32)
 
 
+@pytest.mark.filterwarnings("ignore:The interquartile range:UserWarning")
 @pytest.mark.parametrize("test", [mmd_test, hsic_test])
 @pytest.mark.parametrize("bandwidth", [0.01, 1.0, 1e4])
 @pytest.mark.parametrize("kind", ["ties", "outliers", "a constant column"])

@@ -527,7 +527,7 @@ def test_contours_are_the_witness_of_two_columns():
 def test_chosen_columns_are_a_problem_of_their_own():
     X, Y = draw(25, 20, d=3)
     names = ["a", "b", "c"]
-    mmd = MMDEstimator().fit(pd.DataFrame(X, columns=names))
+    mmd = MMDEstimator(encoder=None).fit(pd.DataFrame(X, columns=names))
     display = WitnessDisplay.from_estimator(
         mmd, pd.DataFrame(Y, columns=names), features=["c", "a"], grid_resolution=5
     )

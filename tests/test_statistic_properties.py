@@ -33,7 +33,10 @@ KERNEL_ROUNDING = 20
 # their relative error is at most that of a sum of products over the fraction.
 CANCELLATION = 1e-2
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The interquartile range:UserWarning"),
+]
 every_discrepancy = pytest.mark.parametrize("discrepancy", ["mmd", "hsic", "ksd"])
 
 

@@ -473,7 +473,8 @@ def _is_text_of_numbers(values: list[Any]) -> bool:
         numbers = [float(value + "") for value in values]
     except (TypeError, ValueError):
         return False
-    return len(values) > MAX_LABELS or not all(map(float.is_integer, numbers))
+    whole = all(map(float.is_integer, numbers))
+    return bool(np.isfinite(numbers).all()) and (len(values) > MAX_LABELS or not whole)
 
 
 def _has_zone(value: Any) -> bool:

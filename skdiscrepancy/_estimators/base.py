@@ -317,7 +317,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
 
 # Rows that show how a column is spread, and the largest ratio of two spreads.
-SPREAD_ROWS, MOST_SPREAD = 4096, 100
+SPREAD_ROWS, MOST_SPREAD = 1024, 100
 SCALE_COLUMNS = (
     "Pass a DataFrame, in which every column counts the same, or scale the columns, "
     "for example with StandardScaler or TableEncoder. Pass encoder=None to take "
