@@ -346,7 +346,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _effect(self, *rows: Any) -> Effect:
         """Return the effect size of validated rows, as `_compare` takes them."""
         own = copy(self)
-        vars(own).update(OF_EFFECT)
+        own.__dict__.update(OF_EFFECT)
         # Copies, because users may change their data before they ask for the number.
         return Effect(partial(own._compute_effect, *map(_copied, rows)))
 

@@ -87,8 +87,8 @@ class ConditionalTestResult(TestResult):
     block_length : int or None
         Rows of a block if consecutive rows share a random sign, for rows of a series.
         None if the test treated rows as independent.
-    effect : None
-        Tests of dependence have no effect size of two samples.
+    effect_size : None
+        The test compares residuals, whose dependence has no effect size.
     r2_X : float
         Fraction of the variance of the kernel features of X that the columns of Z
         predict for rows that the regression has not seen. 0 means that Z carries no

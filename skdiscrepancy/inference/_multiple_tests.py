@@ -394,7 +394,7 @@ class ColumnTestsResult(Result):
 
     def _columns(self) -> dict[str, Any]:
         order = self._order()
-        columns = {
+        columns: dict[str, Any] = {
             "statistic": self.statistics,
             "pvalue": self.pvalues,
             "adjusted_pvalue": self.adjusted_pvalues,

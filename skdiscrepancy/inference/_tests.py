@@ -121,8 +121,7 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
     result : TestResult
         With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels`, and an
         adjusted p-value for each kernel. `effect_size`, from 0 to 1, and
-        `effect_interval` tell how large the difference is; see
-        :class:`~skdiscrepancy.TestResult`.
+        `effect_interval` tell how large the difference is; see :ref:`effect_size`.
 
     See Also
     --------

@@ -554,7 +554,7 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     n_compared : tuple of int
         Number of random rows of each table that the contributions compare. The
         explanation compares at most 1000 of them. If a table is read by blocks, the
-        effect sizes, marginals and pairs come from these rows, too.
+        marginals and pairs come from these rows, too.
 
     See Also
     --------
@@ -750,13 +750,12 @@ def drift_report(
     The joint test takes the time of :func:`skdiscrepancy.mmd_test`, O(n^2) for n rows
     of both tables, and so does each further test of remaining columns. The elimination
     compares at most 1000 random rows of each table, and at most p^2 / 2 sets of p
-    columns, or 10 p sets if there are more than 19 columns. Contributions, and the
-    effect sizes of categories and of columns with missing numbers, compare at most 5000
-    random rows of each table. Memory is O(n). For more than 20 000 rows, pass
+    columns, or 10 p sets if there are more than 19 columns. Contributions compare at
+    most 5000 random rows of each table. Memory is O(n). For more than 20 000 rows, pass
     ``n_components=256``, for linear time. Tables with more than 8 million values in
     total are then encoded by blocks, and tables may be read by blocks: dask DataFrames
     and arrays, lists of blocks, and functions that return an iterator of blocks. Of
-    such tables, and of sparse matrices, effect sizes and pictures use the 5000 rows.
+    such tables, and of sparse matrices, pictures use the 5000 rows.
 
     Read more in the :ref:`User Guide <tables>`.
 
