@@ -731,8 +731,8 @@ class DriftReportDisplay(Display):
     """Display of a drift report.
 
     The line of each column ends at its :ref:`effect size <effect_size>`, from 0 to 1,
-    which is computed from MMD [1]_. A filled marker means that the adjusted p-value, which
-    is printed at the right, is at most the significance level. The columns that explain
+    which is computed from MMD [1]_. A filled marker means that the adjusted p-value,
+    which is printed at the right, is at most the significance level. The columns that explain
     the drift are orange, also if they do not differ on their own. The column with the
     smallest p-value is on top.
 
