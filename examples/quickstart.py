@@ -70,5 +70,5 @@ for label, rows in {"texture": texture, "log(texture)": np.log(texture)}.items()
 # The two grape varieties differ, the progression of diabetes depends on body mass index
 # and age, and a Gaussian does not fit the texture. If a test detects nothing, this does
 # not prove the opposite, because a few hundred rows do not reveal small effects. Nor
-# does a small p-value mean a large effect. To see how large an effect is, use a score
-# such as :func:`~skdiscrepancy.mmd_score`.
+# does a small p-value mean a large effect. To see how large an effect is, look at the
+# ``effect_size`` of the result, which is also in its repr.

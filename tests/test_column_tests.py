@@ -167,7 +167,7 @@ def test_the_table_has_a_row_for_each_column(frames):
     lines = str(tests).splitlines()
     assert len(lines) == 6
     heads = ["feature", "statistic", "p-value", "adjusted", "p-value"]
-    assert lines[0].split() == [*heads, "changed", "fraction"]
+    assert lines[0].split() == [*heads, "effect", "size"]
     # Of two columns with the smallest p-value, the one with the larger statistic.
     smallest = np.argmax(
         np.where(tests.pvalues == tests.pvalues.min(), tests.statistics, -np.inf)

@@ -98,7 +98,7 @@ def test_error_of_a_difference_of_mmds_is_that_of_its_forms(seed, larger):
 
 def test_projections_belong_to_the_rows_of_the_quadratic_form():
     X, Y = normal(150, 2), normal(120, 2, seed=1)
-    [both] = sample_projections(MMDEstimator(**FIXED, **PLAIN), X, [Y])
+    [both], _ = sample_projections(MMDEstimator(**FIXED, **PLAIN), X, [Y])
     for name, rows in zip(both.linear, (X, Y), strict=True):
         block = both.quadratic[name, name]
         some = rows[noise_rows(len(rows), most=len(block))]
@@ -295,7 +295,7 @@ def test_fitted_models_are_compared_and_others_refused():
         (
             lambda X: mmd_compare(X, X, X).confidence_interval(95),
             ValueError,
-            "level == 95, must be a finite number from 0 to 1, 0 and 1 excluded",
+            "confidence == 95, must be a finite number from 0 to 1, 0 and 1 excluded",
         ),
         (lambda X: mmd_compare(X, X[:3], X), ValueError, "n_samples == 3"),
         (lambda X: mmd_compare(X, [X], X), ValueError, "candidate 0 is a list of bl"),
@@ -500,7 +500,7 @@ def test_projections_are_derivatives_by_the_weights():
     # One column: sums in sorted order must come back in the order of the rows.
     how = {"kernel": "laplace", "bandwidth": 1.0, "n_bandwidths": 1}
     estimator = MMDEstimator(**how, **PLAIN)
-    [found] = sample_projections(estimator, X, [Y], [w, None])
+    [found], _ = sample_projections(estimator, X, [Y], [w, None])
 
     def score(weights):
         return mmd_score(X, Y, sample_weight=weights, **how, **PLAIN)
@@ -514,8 +514,8 @@ def test_projections_are_derivatives_by_the_weights():
 
 def test_sums_over_blocks_replace_rows_of_a_series():
     X, Y = normal(24, 2), normal(20, 2, seed=1) + 0.3
-    [rows] = sample_projections(MMDEstimator(**FIXED, **PLAIN), X, [Y])
-    [found] = sample_projections(MMDEstimator(**FIXED, **PLAIN), X, [Y], None, 4)
+    [rows], _ = sample_projections(MMDEstimator(**FIXED, **PLAIN), X, [Y])
+    [found], _ = sample_projections(MMDEstimator(**FIXED, **PLAIN), X, [Y], None, 4)
     assert found.value == rows.value
     for name, n_blocks in (("reference", 6), ("candidate 0", 5)):
         sums = rows.linear[name].reshape(n_blocks, 4).sum(axis=1)

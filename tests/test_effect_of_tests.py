@@ -1,26 +1,38 @@
-"""Effect sizes of two-sample tests."""
+"""The effect size, which is one number for one question."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import copy
+import csv
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import cdist, pdist
+from scipy.stats import multivariate_normal
 
 from skdiscrepancy import (
     HSICEstimator,
     KSDEstimator,
     MMDEstimator,
+    conditional_hsic_test,
+    hsic_column_tests,
+    hsic_compare,
     hsic_test,
+    joint_independence_test,
+    k_sample_test,
+    ksd_compare,
     ksd_test,
+    mmd_column_tests,
+    mmd_compare,
     mmd_test,
     mmd_test_from_gram,
 )
-from skdiscrepancy._estimators import mmd as mmd_module
-from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
+from skdiscrepancy._statistics.evaluations import YARDSTICK
+from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, LaplaceKernel
 from skdiscrepancy.monitoring import drift_report
 
 FEW = {"n_resamples": 99, "random_state": 0}
@@ -31,264 +43,398 @@ def samples(m=40, n=30, d=2, shift=0.5, seed=0):
     return rng.normal(size=(m, d)), rng.normal(size=(n, d)) + shift
 
 
-def normalised_mmd(X, Y, bandwidth):
-    """Return the unbiased MMD over its scale, pair by pair."""
+def variables(n=40, d=2, seed=0):
+    rng = np.random.RandomState(seed)
+    X = rng.normal(size=(n, d))
+    return X, X[:, 0] + rng.normal(size=n)
 
-    def k(x, y):
-        return np.exp(-np.sum((x - y) ** 2) / bandwidth**2)
 
-    def row_differences(own, others):
-        return [
-            np.mean([k(x, z) for j, z in enumerate(own) if j != i])
-            - np.mean([k(x, z) for z in others])
-            for i, x in enumerate(own)
-        ]
+def model(X):
+    return -X
 
-    a, b = row_differences(X, Y), row_differences(Y, X)
+
+def bounded(t):
+    return max(t, 0) / np.sqrt(1 + t**2)
+
+
+def laplace(A, B, bandwidth):
+    return np.exp(-cdist(A, B, "cityblock") / bandwidth)
+
+
+def mmd_by_hand(X, Y):
+    """Return the effect size from the formulas of the U-statistic and its scale."""
     m, n = len(X), len(Y)
-    variance = 4 * 2 * m * n / (m + n) * (np.var(a) / m + np.var(b) / n)
-    return (np.mean(a) + np.mean(b)) / np.sqrt(variance)
+    b = np.median(pdist(np.concatenate((X, Y)), "cityblock"))
+    K, L, M = laplace(X, X, b), laplace(Y, Y, b), laplace(X, Y, b)
+    of_x = (K.sum(axis=1) - 1) / (m - 1) - M.mean(axis=1)
+    of_y = (L.sum(axis=1) - 1) / (n - 1) - M.mean(axis=0)
+    variance = 4 * 2 * m * n / (m + n) * (np.var(of_x) / m + np.var(of_y) / n)
+    return bounded((of_x.mean() + of_y.mean()) / np.sqrt(variance))
 
 
-def test_effect_is_the_normalised_mmd_at_the_median_distance():
-    X, Y = samples()
-    result = mmd_test(X, Y, **FEW)
-    median = np.median(pdist(np.concatenate((X, Y))))
-    [kernel] = result.effect.kernels
-    assert isinstance(kernel, GaussianKernel)
-    assert_allclose(kernel.bandwidth, median, rtol=1e-12)
-    t = normalised_mmd(X, Y, median)
-    assert_allclose(result.effect.value, t, rtol=1e-10)
-    assert_allclose(result.effect_size, t / np.sqrt(1 + t**2), rtol=1e-10)
-
-
-def test_interval_of_few_rows_is_the_interval_of_the_estimator():
-    X, Y = samples(80, 90)
-    result = mmd_test(X, Y, **FEW)
-    mmd = MMDEstimator(kernel=result.effect.kernels, pooling=None).fit(X)
-    expected = mmd.evaluate(Y)
-    assert_allclose(result.effect.value, expected.value, rtol=1e-12)
-    for level in (0.5, 0.95):
-        assert_allclose(
-            result.effect_interval(level), expected.effect_interval(level), rtol=1e-10
-        )
-    assert_allclose(
-        result.effect.confidence_interval(), expected.confidence_interval(), rtol=1e-10
+def hsic_by_hand(X, y):
+    """Return the effect size of Song's U-statistic from all quadruples of rows."""
+    n, y = len(X), y.reshape(len(X), -1)
+    K, L = (
+        laplace(Z, Z, np.median(pdist(Z, "cityblock"))) * (1 - np.eye(n))
+        for Z in (X, y)
     )
+    p = np.zeros(n)
+    rows = range(n)
+    for i in rows:
+        others = [j for j in rows if j != i]
+        total = count = 0
+        for a in others:
+            for b in others:
+                for c in others:
+                    if len({a, b, c}) < 3:
+                        continue
+                    # The core averages over the places of row i among four rows.
+                    for s, t, u, v in (
+                        (i, a, b, c),
+                        (a, i, b, c),
+                        (a, b, i, c),
+                        (a, b, c, i),
+                    ):
+                        total += K[s, t] * (L[s, t] + L[u, v] - 2 * L[s, u])
+                        count += 1
+        p[i] = total / count
+    return bounded(p.mean() / np.sqrt(16 * (np.mean(p**2) - p.mean() ** 2)))
 
 
-def test_interval_of_many_rows_is_close_to_the_interval_of_all_rows():
-    X, Y = samples(1000, 900, shift=0.6)
-    result = mmd_test(X, Y, n_resamples=9, random_state=0)
-    mmd = MMDEstimator(kernel=result.effect.kernels, pooling=None).fit(X)
-    expected = mmd.evaluate(Y)
-    # 40 % of the rows have an error of about 1 / sqrt(0.4) of the error of all rows,
-    # and 100 rows of each sample estimate it to within a fifth.
-    ratio = result.effect.standard_error / expected.standard_error
-    assert 1.6 * 0.75 < ratio < 1.6 * 1.25
-    difference = result.effect.value - expected.value
-    # The difference has a standard deviation below the standard error of the effect. A
-    # correct program is out of this range for fewer than one seed in 15 000.
-    assert abs(difference) < 4 * result.effect.standard_error
+def ksd_by_hand(X):
+    """Return the effect size of a standard normal model from the Stein kernel."""
+    n, d = X.shape
+    b2 = np.median(pdist(X)) ** 2
+    H = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            r = X[i] - X[j]
+            q = 1 + r @ r / b2
+            k = q**-0.5
+            grad = -(q**-1.5) * r / b2
+            trace = d * q**-1.5 / b2 - 3 * q**-2.5 * (r @ r) / b2**2
+            H[i, j] = k * (X[i] @ X[j]) + (X[i] - X[j]) @ grad + trace
+    np.fill_diagonal(H, 0)
+    means = H.sum(axis=1) / (n - 1)
+    return bounded(means.mean() / (2 * np.std(means)))
 
 
-def high_dimensional(rng, n=60):
-    # Of 200 columns, so noise inflates the scale and its correction is large.
-    X, Y = rng.standard_gamma(1, size=(2, n, 200))
-    return X, Y + 0.2
-
-
-def rare(rng, n=800):
-    return (rng.uniform(size=(2, n, 1)) < [[[0.005]], [[0.01]]]).astype(float)
-
-
-def subsampled(rng, n=2000):
-    # The effect uses 800 rows of each sample, and its noise 100 rows.
-    return rng.normal(size=(n, 1)), rng.normal(size=(n, 1)) + 0.1
-
-
-@pytest.mark.parametrize("draw", [high_dimensional, rare, subsampled])
-def test_interval_of_an_effect_contains_it_and_has_a_reasonable_width(draw):
-    for seed in range(10):
-        X, Y = draw(np.random.RandomState(seed))
-        bandwidth = 1.4 if draw is subsampled else "median"
-        result = mmd_test(X, Y, n_resamples=1, kernel="gaussian", bandwidth=bandwidth)
-        low, high = result.effect_interval()
-        assert low <= result.effect_size <= high
-        assert high - low > 1e-3
-        # By its definition, t has a standard error of about 1 / sqrt(n) for a known
-        # scale. Twice the width of its interval leaves room for noise in the scale.
-        assert draw is not subsampled or high - low < 8 / np.sqrt(0.4 * len(X))
-
-
-@pytest.mark.parametrize("design", ["u", "v"])
-@pytest.mark.parametrize("shift", [0, 0.4])
-def test_intervals_of_all_discrepancies_contain_the_effect(design, shift):
-    options = {"kernel": "gaussian", "bandwidth": 16.0, "pooling": None}
-    options["design"] = design
-    for seed in range(5):
-        X, Y = high_dimensional(np.random.RandomState(seed), n=30)
-        Y = Y - 0.2 + shift
-        hsic = HSICEstimator(**options, target_bandwidth=16.0)
-        results = [
-            MMDEstimator(**options).fit(X).evaluate(Y),
-            hsic.fit(X, Y).evaluate(X, Y + shift * X),
-            KSDEstimator(lambda Z: 1 - Z, **options).fit(X).evaluate(X + shift),
-        ]
-        for result in results:
-            low, high = result.effect_interval()
-            assert low <= result.effect_size <= high
-            assert low < high
-
-
-def test_effect_of_a_v_statistic_is_close_to_the_effect_of_a_u_statistic():
-    X, Y = samples(30, 30)
-    options = {"kernel": "gaussian", "bandwidth": 1.0, "pooling": None}
-    u, v = (
-        MMDEstimator(**options, design=d).fit(X).evaluate(Y).effect_size for d in "uv"
-    )
-    # The scales differ by terms of the order 1 / n.
-    assert_allclose(v, u, rtol=3 / 30)
-
-
-def test_effect_draws_nothing_and_does_not_depend_on_random_state():
-    X, Y = samples(400, 350)
-    options = {"method": "auto", "pooling": "max", "n_resamples": 9}
-
-    def run(effect, seed):
-        mmd = MMDEstimator(bandwidth="dyadic", random_state=seed)
-        return mmd._test_pair(X, Y, mmd._check_test(**options), effect=effect)
-
-    generator, other = np.random.RandomState(3), np.random.RandomState(3)
-    first, second = run(True, generator), run(False, other)
-    assert generator.randint(1000) == other.randint(1000)
-    assert second.effect is None
-    assert np.array_equal(first.null_distribution, second.null_distribution)
-    assert first.pvalue == second.pvalue
-    assert [k.bandwidth for k in first.kernels] == [k.bandwidth for k in second.kernels]
-    assert run(True, 4).effect == first.effect
-
-
-def test_effect_does_not_depend_on_n_jobs_or_the_estimator():
+def test_effect_sizes_are_those_of_their_formulas():
     X, Y = samples()
-    result = mmd_test(X, Y, **FEW)
-    assert mmd_test(X, Y, n_jobs=2, **FEW).effect == result.effect
+    assert_allclose(mmd_test(X, Y, **FEW).effect_size, mmd_by_hand(X, Y), rtol=1e-10)
+    x, y = variables(12)
+    assert_allclose(hsic_test(x, y, **FEW).effect_size, hsic_by_hand(x, y), rtol=1e-9)
+    assert_allclose(ksd_test(Y, model, **FEW).effect_size, ksd_by_hand(Y), rtol=1e-10)
+
+
+def test_mmd_has_one_effect_size():
+    X, Y = samples()
+    expected = mmd_test(X, Y, **FEW)
+    size, interval = expected.effect_size, expected.effect_interval()
+    evaluated = MMDEstimator().fit(X).evaluate(Y)
     fitted = MMDEstimator(random_state=0).fit(X).test(Y, n_resamples=99)
-    assert fitted == result
-    assert pickle.loads(pickle.dumps(result)) == result
-    sparse = mmd_test(csr_array(X), csr_array(Y), **FEW)
-    assert_allclose(sparse.effect_size, result.effect_size, rtol=1e-10)
+    for result in (evaluated, fitted, k_sample_test(X, Y, **FEW).results[0]):
+        assert_allclose(result.effect_size, size, rtol=1e-10)
+        assert_allclose(result.effect_interval(), interval, rtol=1e-10)
+    compared = mmd_compare(X, Y, Y + 1, Y - 3, names=list("abc"))
+    assert_allclose(compared.effect_sizes[0], size, rtol=1e-10)
+    assert_allclose(compared.pair("c", "a").effect_sizes[1], size, rtol=1e-10)
+    of_three = k_sample_test(X, Y, Y + 1, **FEW)
+    assert_allclose(of_three.results[0].effect_size, size, rtol=1e-10)
+    assert of_three.overall.effect_size is None
+    one = mmd_test(X[:, 1], Y[:, 1], **FEW).effect_size
+    report = drift_report(X[:, [1]], Y[:, [1]], **FEW)
+    for sizes in (
+        mmd_column_tests(X, Y, **FEW).effect_sizes[1:],
+        drift_report(X, Y, **FEW).effect_sizes[1:],
+        [report.joint_test.effect_size],
+        report.to_frame()["effect_size"],
+    ):
+        assert_allclose(sizes, [one], rtol=1e-10)
 
 
-def test_effect_does_not_grow_with_the_number_of_rows():
-    sizes = [
-        mmd_test(*samples(n, n, shift=1, seed=n), n_resamples=9).effect_size
-        for n in (150, 300)
-    ]
-    # Standard errors are about 0.04 and 0.03, so this fails for one seed in 10 000.
-    assert abs(sizes[0] - sizes[1]) < 0.2
+def test_tables_have_one_effect_size():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.RandomState(0)
+    X, Y = (
+        pd.DataFrame(
+            {
+                "number": rng.normal(s, size=n),
+                "missing": np.where(rng.uniform(size=n) < 0.2, np.nan, np.arange(n)),
+                "label": rng.choice(list("aab" if s else "abc"), size=n),
+            }
+        )
+        for s, n in ((0, 50), (1, 40))
+    )
+    expected = mmd_test(X, Y, **FEW).effect_size
+    evaluated = MMDEstimator().fit(X).evaluate(Y)
+    report = drift_report(X, Y, **FEW)
+    for result in (evaluated, report.joint_test):
+        assert_allclose(result.effect_size, expected, rtol=1e-10)
+    for name, size in zip(X, report.effect_sizes, strict=True):
+        alone = mmd_test(X[[name]], Y[[name]], **FEW).effect_size
+        assert_allclose(size, alone, rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("options", "bandwidth", "kind"),
-    [
-        ({"kernel": "laplace", "bandwidth": 2.0}, 2.0, LaplaceKernel),
-        ({"kernel": ["laplace", "gaussian"], "bandwidth": 2.0}, 2.0, LaplaceKernel),
-        ({"bandwidth": [1.0, 2.0, 4.0]}, 2.0, GaussianKernel),
-        ({"kernel": GaussianKernel(bandwidth=[1.0, 3.0, 4.0])}, 3.0, GaussianKernel),
-        ({"kernel": [GaussianKernel(bandwidth=3.0), "laplace"]}, 3.0, GaussianKernel),
-    ],
-)
-def test_effect_uses_the_first_kernel_with_its_bandwidth(options, bandwidth, kind):
-    [kernel] = mmd_test(*samples(), **options, **FEW).effect.kernels
-    assert type(kernel) is kind
-    assert kernel.bandwidth == bandwidth
+def test_hsic_has_one_effect_size():
+    X, y = variables()
+    expected = hsic_test(X, y, **FEW)
+    result = HSICEstimator().fit(X, y).evaluate(X, y)
+    assert_allclose(result.effect_size, expected.effect_size, rtol=1e-10)
+    assert_allclose(result.effect_interval(), expected.effect_interval(), rtol=1e-10)
+    compared = hsic_compare(X, X[:, [1]], y)
+    one = hsic_test(X[:, 1], y, **FEW).effect_size
+    assert_allclose(compared.effect_sizes, [expected.effect_size, one], rtol=1e-10)
+    sizes = hsic_column_tests(X, y, **FEW).effect_sizes
+    assert_allclose(sizes[1], one, rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    "kernel", [GaussianKernel() + LaplaceKernel(), lambda X, Y: X @ Y.T, "linear"]
-)
-def test_effect_exists_for_any_kernel(kernel):
-    result = mmd_test(*samples(), kernel=kernel, **FEW)
-    low, high = result.effect_interval()
-    assert 0 <= low < high < 1
-    assert len(result.effect.kernels) == 1
-
-
-def test_effect_of_labels_and_gram_matrices():
-    labels = np.array(list("abca" * 5)), np.array(list("abbb" * 5))
-    assert 0 < mmd_test(*labels, kernel="indicator", **FEW).effect_size < 1
-    X, Y = samples()
-    one = mmd_test(X, Y, kernel="gaussian", bandwidth=2.0, **FEW)
-    grams = [
-        np.exp(-np.square(A[:, np.newaxis] - B).sum(-1) / 4)
-        for A, B in ((X, X), (Y, Y), (X, Y))
-    ]
-    of_gram = mmd_test_from_gram(*grams, **FEW)
-    assert_allclose(of_gram.effect_size, one.effect_size, rtol=1e-10)
+def test_ksd_has_one_effect_size():
+    _, X = samples()
+    expected = ksd_test(X, model, **FEW)
+    gaussian = multivariate_normal(np.zeros(2))
+    for result in (
+        KSDEstimator(model).fit(X).evaluate(X),
+        ksd_test(X, -X, **FEW),
+        ksd_test(X, gaussian, method="parametric", n_resamples=9, random_state=0),
+    ):
+        assert_allclose(result.effect_size, expected.effect_size, rtol=1e-10)
+    compared = ksd_compare(X, lambda X: 1 - X, -X)
+    assert_allclose(compared.effect_sizes[1], expected.effect_size, rtol=1e-10)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"paired": True}, {"block_length": 3}, {"design": "x"}, {"n_components": 16}],
+    [
+        {"kernel": "gaussian"},
+        {"kernel": GaussianKernel(bandwidth=[1.0, 3.0])},
+        {"bandwidth": [0.1, 2.0]},
+        {"bandwidth": "median"},
+        {"n_resamples": 19},
+        {"random_state": 7},
+        {"n_jobs": 2},
+        {"design": "v"},
+        {"design": "l"},
+        {"pooling": "mean"},
+        {"paired": True},
+        {"block_length": 3},
+    ],
 )
-def test_tests_without_an_effect_have_none(options):
+def test_effect_size_does_not_depend_on_options(options):
     X, Y = samples(40, 40)
-    result = mmd_test(X, Y, **options, **FEW)
-    assert result.effect is None
-    assert result.effect_size is None
-    assert result.effect_interval() is None
-    assert "effect" not in repr(result)
-    with pytest.raises(ValueError, match="level"):
-        result.effect_interval(2)
+    expected = mmd_test(X, Y, **FEW).effect_size
+    found = mmd_test(X, Y, **{**FEW, **options}).effect_size
+    assert_allclose(found, expected, rtol=1e-10)
+    own = {k: v for k, v in options.items() if hasattr(MMDEstimator, k)}
+    mmd = MMDEstimator(**own, normalize=False).fit(X)
+    assert_allclose(mmd.evaluate(Y).effect_size, expected, rtol=1e-10)
 
 
-def test_tests_of_other_discrepancies_have_no_effect():
-    X, Y = samples(30, 30)
-    assert hsic_test(X, Y, bandwidth="median", **FEW).effect is None
-    assert ksd_test(X, lambda Z: -Z, bandwidth="median", **FEW).effect is None
-    hsic = HSICEstimator(kernel="gaussian", bandwidth=1.0, pooling="mean")
-    assert 0 <= hsic.fit(X, Y).evaluate(X, Y).effect_size < 1
+def test_other_discrepancies_do_not_depend_on_options_either():
+    X, y = variables()
+    expected = hsic_test(X, y, **FEW).effect_size
+    for options in ({"kernel": "gaussian"}, {"bandwidth": 1.0}, {"design": "x"}):
+        assert_allclose(
+            hsic_test(X, y, **FEW, **options).effect_size, expected, rtol=1e-10
+        )
+    expected = ksd_test(X, model, **FEW).effect_size
+    for options in ({"kernel": "gaussian"}, {"bandwidth": 1.0}, {"design": "x"}):
+        assert_allclose(
+            ksd_test(X, model, **FEW, **options).effect_size, expected, rtol=1e-10
+        )
 
 
-@pytest.mark.filterwarnings("ignore:The smallest possible p-value")
-def test_few_or_constant_rows_have_no_effect():
+def test_other_kernels_are_used_as_they_are():
+    X, Y = samples(d=3)
+    some = [0, 2]
+    found = mmd_test(X, Y, kernel=ColumnKernel(LaplaceKernel(), some), **FEW)
+    expected = mmd_test(X[:, some], Y[:, some], **FEW)
+    assert_allclose(found.effect_size, expected.effect_size, rtol=1e-10)
+    linear = mmd_test(X, Y, kernel="linear", **FEW).effect_size
+    function = mmd_test(X, Y, kernel=lambda A, B: A @ B.T, **FEW).effect_size
+    both = np.concatenate((X, Y))
+    K = both @ both.T
+    of_gram = mmd_test_from_gram(K[:40, :40], K[40:, 40:], K[:40, 40:], **FEW)
+    assert_allclose([function, of_gram.effect_size], linear, rtol=1e-9)
+
+
+def test_labels_sparse_matrices_and_weights():
+    labels = np.array(list("abca" * 5)), np.array(list("abbb" * 5))
+    found = mmd_test(*labels, kernel="indicator", **FEW).effect_size
+    one_hot = [(z[:, np.newaxis] == list("abc")).astype(float) for z in labels]
+    # Any kernel with two values gives the same number.
+    assert_allclose(found, mmd_test(*one_hot, **FEW).effect_size, rtol=1e-10)
     X, Y = samples()
-    assert mmd_test(X[:3], Y, **FEW).effect is None
-    assert mmd_test(X[:4], Y[:4], **FEW).effect is not None
-    assert mmd_test(0 * X, 0 * Y, **FEW).effect is None
-    # Samples of two different constants have a scale of zero.
-    assert mmd_test(0 * X, 0 * Y + 1, **FEW).effect is None
-    assert mmd_test(1e200 * X, 1e200 * Y, kernel="laplace", **FEW).effect_size > 0
+    sparse = mmd_test(csr_array(X), csr_array(Y), **FEW).effect_size
+    assert_allclose(sparse, mmd_test(X, Y, **FEW).effect_size, rtol=1e-10)
+    # Rows of weight 0 do not count, and equal weights change nothing.
+    weights = np.repeat([0.0, 3.0], [10, 20])
+    found = MMDEstimator().fit(X).evaluate(Y, sample_weight=weights)
+    expected = mmd_test(X, Y[10:], **FEW).effect_size
+    assert_allclose(found.effect_size, expected, rtol=1e-10)
+    # Weights that grow with a column change the sample.
+    skewed = MMDEstimator().fit(X).evaluate(Y, sample_weight=np.exp(Y[:, 0]))
+    assert skewed.effect_size > mmd_test(X, Y, **FEW).effect_size
 
 
-def test_summary_shows_the_effect_beside_the_pvalue():
-    result = mmd_test(*samples(), **FEW)
-    low, high = result.effect_interval()
-    text = f"{result.effect_size:.2g} ({low:.2g} to {high:.2g})"
-    assert f"effect_size='{text}'" in repr(result)
-    assert f"effect size <b>{text}</b>" in result._repr_html_()
+def test_random_features_and_blocks():
+    X, Y = samples(600, 500)
+    exact = mmd_test(X, Y, **FEW).effect_size
+    found = mmd_test(X, Y, n_components=512, **FEW)
+    # 512 features have a standard error of about 0.01 here.
+    assert_allclose(found.effect_size, exact, atol=0.05)
+    blocks = [X[:200], X[200:]], [Y[:100], Y[100:]]
+    lazy = mmd_test(*blocks, n_components=512, **FEW)
+    assert_allclose(lazy.effect_size, found.effect_size, rtol=1e-9)
+    fitted = MMDEstimator(n_components=512, random_state=5).fit(X).evaluate(Y)
+    assert_allclose(fitted.effect_size, found.effect_size, rtol=1e-9)
+    y = X[:, 0] + np.random.RandomState(1).normal(size=600)
+    one = hsic_test(X, y, n_components=512, **FEW).effect_size
+    many = hsic_test([X[:200], X[200:]], y, n_components=512, **FEW).effect_size
+    assert_allclose(many, one, rtol=1e-9)
+    assert_allclose(one, hsic_test(X, y, **FEW).effect_size, atol=0.05)
+    one = ksd_test(Y, model, n_components=512, **FEW).effect_size
+    assert_allclose(one, ksd_test(Y, model, **FEW).effect_size, atol=0.05)
 
 
-def test_report_computes_one_effect(monkeypatch):
-    found, original = [], mmd_module.effect_of
+def test_results_without_an_effect_size():
+    X, Y = samples(40, 40)
+    given = {"match": "must be above|must be >= 4|constant|zero"}
+    constant = mmd_test(0 * X, 0 * Y, **FEW)
+    for result in (
+        constant,
+        mmd_test(0 * X, 0 * Y + 1, **FEW),
+        mmd_test(X[:3], Y, **FEW),
+        joint_independence_test(X, Y, Y[:, 0], **FEW),
+        conditional_hsic_test(X, Y, X[:, 0], **FEW),
+    ):
+        assert result.effect_size is None
+        assert result.effect_interval() is None
+        assert "effect" not in repr(result)
+    with pytest.raises(ValueError, match="confidence == 2"):
+        constant.effect_interval(2)
+    for sample in (0 * Y, 0 * Y + 1, Y[:3]):
+        mmd = MMDEstimator(normalize=False).fit(0 * X if len(sample) > 3 else X)
+        result = mmd.evaluate(sample)
+        assert not hasattr(result, "effect_size")
+        assert "effect" not in repr(result)
+        with pytest.raises(ValueError, **given):
+            result.effect_size  # noqa: B018
+        with pytest.raises(ValueError, **given):
+            result.effect_interval()
 
-    def counted(*args, **kwargs):
-        found.append(original(*args, **kwargs))
-        return found[-1]
 
-    monkeypatch.setattr(mmd_module, "effect_of", counted)
-    X, Y = samples(d=3, shift=[1.0, 0.0, 0.5])
-    report = drift_report(X, Y, **FEW)
-    assert report.joint_test.effect_size > 0
-    report.to_html()
-    assert len(found) == 1
-
-
-def test_effect_is_of_the_rows_of_the_test():
+def test_effect_size_is_of_the_rows_of_the_call():
     X, Y = samples()
-    expected = mmd_test(X, Y, **FEW).effect
-    result = mmd_test(X, Y, **FEW)
+    expected = mmd_test(X, Y, **FEW).effect_size
+    result, gradients = mmd_test(X, Y, **FEW), -Y
+    fit = ksd_test(Y, gradients, **FEW)
+    known = ksd_test(Y.copy(), model, **FEW).effect_size
     X[:] = 0
-    assert result.effect == expected
-    assert len(pickle.dumps(result)) < 20_000
+    gradients[:] = 0
+    assert result.effect_size == expected
+    assert_allclose(fit.effect_size, known, rtol=1e-10)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, "pickle"])
+def test_copies_have_the_effect_size_and_pickles_have_no_rows(copied):
+    X, Y = samples(3000, 3000)
+    size = 20_000
+    results = [
+        mmd_test(X, Y, n_resamples=9, random_state=0),
+        MMDEstimator(kernel="laplace", bandwidth=1.0).fit(X).evaluate(Y),
+        mmd_compare(X, Y, Y + 1, kernel="laplace", bandwidth=1.0),
+    ]
+    for result in results:
+        if copied == "pickle":
+            text = pickle.dumps(result)
+            assert len(text) < size
+            other = pickle.loads(text)
+        else:
+            other = copied(result)
+        assert other == result
+        for name in ("effect_size", "effect_sizes"):
+            assert np.all(getattr(other, name, 0) == getattr(result, name, 0))
+        assert repr(other) == repr(result)
+
+
+def test_nothing_is_computed_until_it_is_asked_for(monkeypatch):
+    calls, original = [], MMDEstimator._compute_effect
+
+    def counted(self, *rows):
+        calls.append(1)
+        return original(self, *rows)
+
+    monkeypatch.setattr(MMDEstimator, "_compute_effect", counted)
+    X, Y = samples(d=3)
+    report = drift_report(X, Y, **FEW)
+    result = mmd_test(X, Y, **FEW)
+    MMDEstimator().fit(X).evaluate(Y)
+    assert result != mmd_test(X, Y, n_resamples=19)
+    assert not calls
+    for _ in range(2):
+        repr(result), result.effect_size, result.effect_interval()
+    assert len(calls) == 1
+    report.to_frame(), report.to_html(), repr(report)
+    assert len(calls) in (4, 5)
+
+
+def test_effect_size_grows_with_cohens_d_and_not_with_rows():
+    X, Y = samples(500, 500, d=1, shift=0)
+    sizes = [mmd_test(X, Y + d, **FEW).effect_size for d in (0.2, 0.5, 0.8, 2, 10)]
+    assert np.all(np.diff(sizes) > 0)
+    assert 0.9 < sizes[-1] < 1
+    half = mmd_test(X[:250], Y[:250] + 0.8, **FEW)
+    low, high = half.effect_interval(confidence=0.9999)
+    # Half of the rows agree with all rows, but for one seed in 10 000.
+    assert low < sizes[2] < high
+
+
+def test_yardstick_separates_small_medium_and_large_effects():
+    rng = np.random.RandomState(0)
+    X, Y, noise = rng.normal(size=(3, 4000, 1))
+
+    def both(name, test, sizes):
+        words = []
+        for size in sizes:
+            result = test(size)
+            words.append(result._summary()["effect_size"].split("(")[1][:-1])
+            assert f"effect size <b>{result.effect_size:.2f}" in result._repr_html_()
+        # Halfway between thresholds, several standard errors of 0.015 away from both.
+        assert words == ["negligible", "small", "medium", "large"], name
+
+    few = {"n_resamples": 9, "kernel": "gaussian", "bandwidth": 1.0, "random_state": 0}
+    both("MMD", lambda d: mmd_test(X, Y + d, **few), (0.05, 0.35, 0.65, 1.2))
+    both(
+        "HSIC",
+        lambda r: hsic_test(
+            X, r * X + np.sqrt(1 - r**2) * noise, target_bandwidth=1.0, **few
+        ),
+        (0.01, 0.2, 0.4, 0.7),
+    )
+    both("KSD", lambda d: ksd_test(X + d, model, **few), (0.05, 0.35, 0.65, 1.2))
+
+
+def test_yardstick_has_the_numbers_of_the_benchmark():
+    path = Path(__file__).parents[1] / "benchmarks" / "results" / "effect_sizes.csv"
+    with path.open() as file:
+        rows = [row for row in csv.reader(file) if row[1] not in ("size", "2.0", "0.9")]
+    for name, steps in YARDSTICK.items():
+        found = [float(row[2]) for row in rows if row[0].startswith(name)]
+        # Rounded to two digits.
+        assert_allclose(found, steps, atol=0.0051)
+
+
+@pytest.mark.parametrize("shift", [0, 0.4])
+def test_intervals_contain_the_effect_size(shift):
+    for seed in range(5):
+        X, Y = np.random.RandomState(seed).standard_gamma(1, size=(2, 30, 200))
+        for result in (
+            mmd_test(X, Y + shift, **FEW),
+            hsic_test(X, Y + shift * X, bandwidth="median", **FEW),
+            ksd_test(X + shift, lambda Z: 1 - Z, **FEW),
+        ):
+            low, high = result.effect_interval()
+            assert low <= result.effect_size <= high
+            assert low < high

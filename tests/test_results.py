@@ -140,7 +140,7 @@ def test_repr_is_short_and_has_the_numbers_that_matter(result):
     lines = repr(result).splitlines()
     most = 12 if isinstance(result, WITH_ROWS) else 1
     assert len(lines) <= most + 1
-    assert max(map(len, lines)) <= 110
+    assert max(map(len, lines)) <= 145
     assert lines[0].startswith(f"{type(result).__name__}(")
     if isinstance(result, (ColumnTestsResult, HSICMatrixResult)):
         numbers = [result.to_frame()["adjusted_pvalue"].min()]

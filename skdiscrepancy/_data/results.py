@@ -193,8 +193,8 @@ class Result(metaclass=ABCMeta):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        # A field with an underscore is what the attribute of that name comes from.
-        names = [field.name.lstrip("_") for field in fields(self)]  # type: ignore[arg-type]
+        # Fields with an underscore follow from the rows, as the other fields do.
+        names = [field.name for field in fields(self) if field.name[0] != "_"]  # type: ignore[arg-type]
         return all(_same(getattr(self, n), getattr(other, n)) for n in names)
 
     def __hash__(self) -> int:

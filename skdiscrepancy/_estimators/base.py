@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +17,14 @@ from scipy.stats import iqr
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skdiscrepancy._data.arrays import check_weights, n_rows, rows_with_weight
+from skdiscrepancy._data.arrays import (
+    as_block,
+    as_rows,
+    check_weights,
+    is_on_disk,
+    n_rows,
+    rows_with_weight,
+)
 from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     PARAMETERS,
@@ -34,8 +43,13 @@ from skdiscrepancy._data.frames import Layout, is_table
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
-from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
+from skdiscrepancy._statistics.evaluations import DiscrepancyResult, Effect
+from skdiscrepancy._statistics.noise import (
+    LEAST_ROWS,
+    Noise,
+    NormalUncertainty,
+    Uncertainty,
+)
 from skdiscrepancy._statistics.second_order import (
     Statistics,
     check_finite,
@@ -43,7 +57,7 @@ from skdiscrepancy._statistics.second_order import (
     over_design,
 )
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.designs import CompleteU, Design, check_design
 from skdiscrepancy.kernels._base import (
     EnergyKernel,
     KernelLike,
@@ -51,7 +65,11 @@ from skdiscrepancy.kernels._base import (
     resolve_columns,
 )
 from skdiscrepancy.kernels._names import KERNELS, check_bandwidths, check_kernel
-from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
+from skdiscrepancy.kernels._radial import (
+    LaplaceKernel,
+    RadialKernel,
+    warn_if_indefinite,
+)
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
 # Corrections of p-values for the number of tests.
@@ -142,6 +160,20 @@ class Settings:
     errors: bool = False
 
 
+# Parameters of the estimator that computes an effect size. The seed is that of random
+# features.
+OF_EFFECT: dict[str, Any] = {
+    "bandwidth": "median",
+    "design": "u",
+    "second_order": False,
+    "normalize": True,
+    "squared": True,
+    "pooling": None,
+    "random_state": 0,
+    "verbose": 0,
+}
+
+
 class BaseDiscrepancy(KeywordHints, BaseEstimator):
     """Base class of the estimators: checks their parameters and pools."""
 
@@ -152,6 +184,10 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     _refuse_changed = refuse_changed
     # Name of the discrepancy, also for subclasses that users write.
     _discrepancy: str
+    # Kernel of effect sizes, in place of any radial kernel.
+    _effect_kernel: Callable[[], Any] = LaplaceKernel
+    # First kernel of each fitted list of kernels, without a bandwidth from the data.
+    _first: Mapping[str, Any] = MappingProxyType({})
     n_components: Any
 
     def _check_params(self) -> Settings:
@@ -311,9 +347,42 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             found = "The standard error is not finite. Rescale the data."
         return replace(result, uncertainty=found, chosen=chosen)
 
+    def _effect(self, *rows: Any) -> Effect:
+        """Return the effect size of validated rows, as `_compare` takes them."""
+        own = copy(self)
+        own.__dict__.update(OF_EFFECT)
+        # Copies, because users may change their data before they ask for the number.
+        return Effect(partial(own._compute_effect, *map(_copied, rows)))
+
+    @in_one_blas_thread
+    def _compute_effect(self, *rows: Any) -> DiscrepancyResult:
+        """Compute the normalised discrepancy of one kernel with the median distance."""
+        n_samples = min(len(Z) for Z in rows if Z is not None)
+        if n_samples < LEAST_ROWS:
+            raise ValueError(f"n_samples == {n_samples}, must be >= {LEAST_ROWS}.")
+        for name, samples in self._sides(*rows).items():
+            kernel = self._first[name]
+            if isinstance(kernel, RadialKernel):
+                kernel = self._effect_kernel()
+            members = build_collection(samples, [kernel], "median", 1)
+            setattr(self, name, [members[len(members) // 2]])
+        self._remember()
+        settings = Settings(CompleteU(), [], errors=True)
+        result = self._compare(*rows, settings)
+        if result.value == 0 and not getattr(result.uncertainty, "standard_error", 0):
+            raise ValueError("The rows are constant, must differ from each other.")
+        return result
+
     @property
     def _run(self) -> Run:
         return Run(self.n_jobs, self.verbose)
+
+
+def _copied(Z: Any) -> Any:
+    """Return a copy of rows or weights that are in memory."""
+    if Z is None or isinstance(Z, LazyRows) or is_on_disk(Z):
+        return Z
+    return as_rows(as_block(Z).copy())
 
 
 # Rows that show how a column is spread, and the largest ratio of two spreads.
@@ -376,4 +445,8 @@ def collection_of(
         # Threads for every joblib backend, because there are few rows.
         run = partial(run_all, run=Run(estimator.n_jobs), require="sharedmem")
     bandwidth, n_bandwidths = getattr(estimator, name), estimator.n_bandwidths
+    if isinstance(estimator, BaseDiscrepancy):
+        # The effect size needs the first kernel, with its columns.
+        own = name.replace("bandwidth", "kernels_")
+        estimator._first = {**estimator._first, own: kernels[0]}
     return build_collection(samples, kernels, bandwidth, n_bandwidths, run)

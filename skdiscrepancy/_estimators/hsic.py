@@ -342,7 +342,13 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> DiscrepancyResult:
         """Compute the dependence in rows that are not validated."""
         X, y, weights = self._weighted([X, y], sample_weight, settings)
-        return self._compare(*self._validate(X, y, settings), weights, settings)
+        rows = *self._validate(X, y, settings), weights
+        effect = self._effect(*rows) if settings.errors else None
+        return replace(self._compare(*rows, settings), _effect=effect)
+
+    def _sides(self, X: Any, y: Any, weights: Any) -> dict[str, Any]:
+        """Return the rows that the bandwidths of an effect size come from."""
+        return {"kernels_": [X], "target_kernels_": [y]}
 
     @in_one_blas_thread
     def _compare(
@@ -419,9 +425,14 @@ class HSICEstimator(BaseDiscrepancy):
         settings = self._check_test(**given)
         return self._test_rows(*self._validate(X, y, settings), settings)
 
-    @in_one_blas_thread
     def _test_rows(self, X: Any, y: Any, settings: Settings) -> TestResult:
         """Test whether X and y are independent in validated rows."""
+        result = self._test_validated(X, y, settings)
+        return replace(result, _effect=self._effect(X, y, None))
+
+    @in_one_blas_thread
+    def _test_validated(self, X: Any, y: Any, settings: Settings) -> TestResult:
+        """Test validated rows, without an effect size."""
         options, design = settings.options, settings.design
         sides = [
             columns_of(rows, own, all_rows=options.wants_blocks)

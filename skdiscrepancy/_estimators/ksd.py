@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from copy import copy
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -89,6 +89,7 @@ from skdiscrepancy.kernels._base import (
     check_gram,
 )
 from skdiscrepancy.kernels._names import KERNELS, check_kernel
+from skdiscrepancy.kernels._radial import IMQKernel
 
 # Number of groups of rows for the scales of samples that are drawn from the model. Each
 # scale is a root of about 500 squares, so its standard error is about 3 %.
@@ -624,6 +625,7 @@ class KSDEstimator(BaseDiscrepancy):
     """
 
     _discrepancy = "KSD"
+    _effect_kernel = IMQKernel
     _learns_from = ("kernel", "bandwidth", "n_bandwidths", "model", "standardize")
     _own_checks: ClassVar = {
         "model": lambda values: check_model(values["model"]),
@@ -739,14 +741,22 @@ class KSDEstimator(BaseDiscrepancy):
         """Compute the discrepancy of rows that are not validated."""
         X = self._validate(X, reset=False, least=settings.design._least_rows())
         X, weights = self._weighted([X], sample_weight, settings)
-        return self._compare(X, weights, settings)
+        rows = X, self._gradients(X), weights
+        effect = self._effect(*rows) if settings.errors else None
+        return replace(self._compare(*rows, settings), _effect=effect)
 
     @in_one_blas_thread
-    def _compare(self, X: Any, weights: Any, settings: Settings) -> DiscrepancyResult:
+    def _compare(
+        self, X: Any, gradients: Any, weights: Any, settings: Settings
+    ) -> DiscrepancyResult:
         """Compare validated rows with the model."""
         warn_left_out(settings.design, len(X))
-        core = self._core((X, self._gradients(X)), weights=[weights])
+        core = self._core((X, gradients), weights=[weights])
         return self._estimate(core, settings)
+
+    def _sides(self, X: Any, gradients: Any, weights: Any) -> dict[str, Any]:
+        """Return the rows that the bandwidth of an effect size comes from."""
+        return {"kernels_": [X if self.scale_ is None else X / self.scale_]}
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join((*OPTIONS, "sample_weight")))
@@ -796,9 +806,17 @@ class KSDEstimator(BaseDiscrepancy):
         X, weights = self._weighted([X], sample_weight, settings)
         return self._test_rows(X, weights, settings)
 
-    @in_one_blas_thread
     def _test_rows(self, X: Any, weights: Any, settings: Settings) -> TestResult:
         """Test whether validated rows come from the model."""
+        gradients = self._gradients(X)
+        result = self._test_validated(X, gradients, weights, settings)
+        return replace(result, _effect=self._effect(X, gradients, weights))
+
+    @in_one_blas_thread
+    def _test_validated(
+        self, X: Any, gradients: Any, weights: Any, settings: Settings
+    ) -> TestResult:
+        """Test validated rows, without an effect size."""
         design, options = settings.design, settings.options
         warn_left_out(design, len(X))
         in_memory = None if isinstance(X, LazyRows) else X
@@ -1045,7 +1063,8 @@ def ksd_score(
     estimator = KSDEstimator(as_given(model), **params)
     settings = estimator._check_params()
     rows = estimator._learn(as_table(X), settings, sample_weight=sample_weight)
-    return estimator._compare(*rows, settings).value
+    X, weights = rows
+    return estimator._compare(X, estimator._gradients(X), weights, settings).value
 
 
 @takes_parameters_of(KSDEstimator, names="design normalize random_state")

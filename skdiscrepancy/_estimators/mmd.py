@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
-from functools import partial
 from operator import is_
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import (
@@ -47,14 +45,7 @@ from skdiscrepancy._nulls.groups import (
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.noise import (
-    LEAST_ROWS,
-    Uncertainty,
-    noise_rows,
-    sample_noise,
-)
 from skdiscrepancy._statistics.second_order import (
-    complete,
     over_design,
     paired_size,
     positions_of,
@@ -63,25 +54,11 @@ from skdiscrepancy._statistics.second_order import (
     warn_unused,
     witness,
 )
-from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import (
-    KernelLike,
-    PrecomputedKernel,
-    check_gram,
-    refuse_balanced,
-    resolve_columns,
-)
+from skdiscrepancy.kernels._base import PrecomputedKernel, check_gram, refuse_balanced
 from skdiscrepancy.kernels._names import tag_sparse
-from skdiscrepancy.kernels._radial import RadialKernel
-from skdiscrepancy.pooling import normalize_statistics
 from skdiscrepancy.tables import layout_of
 
-# An effect size uses all rows up to this number, and then the fraction of the rows, in
-# each sample, so that it takes little of the time of a test.
-ALL_ROWS, FRACTION = 300, 0.4
-# Rows of both samples for the noise of the effect size.
-NOISE_ROWS = 200
 # Why kernels with values that depend on numbers of rows have no witness function.
 FOR_POINTS = (
     "for a witness function, because its values would change with the number of points"
@@ -246,35 +223,6 @@ def differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None
         squares = differences * ((x - x.mean(axis=0)) + (y - x.mean(axis=0)))
     columns = np.concatenate((differences, squares), axis=1)
     return columns[:, np.isfinite(columns).all(axis=0)]
-
-
-@in_one_blas_thread
-def effect_of(
-    kernel: KernelLike, samples: list[Any], run: Run
-) -> DiscrepancyResult | None:
-    """Compute the normalised unbiased MMD of one kernel, with its uncertainty.
-
-    None if a scale of zero, as of constant samples, or numbers that are not finite
-    leave no effect size.
-    """
-    both = gram([kernel], *samples, run=run)
-    try:
-        found = complete(both, unbiased=True)
-    except ValueError:
-        # The statistic is not finite.
-        return None
-    values, scales = found.values, found.scales
-    if scales[0] <= found.rounding[0]:
-        return None
-    [value] = normalize_statistics(values, scales, rounding=found.rounding)
-    with np.errstate(all="ignore"):
-        noise = sample_noise(both, found, normalize=True, most=NOISE_ROWS)
-    uncertainty = Uncertainty(float(value), noise, normalized=True)
-    if not np.isfinite(uncertainty.interval(0.95)).all():
-        return None
-    return DiscrepancyResult(
-        float(value), values, scales, [kernel], "MMD", uncertainty=uncertainty
-    )
 
 
 def samples_test(
@@ -575,7 +523,18 @@ class MMDEstimator(BaseDiscrepancy):
         X, weights = self._weighted([X], sample_weight, settings)
         least = settings.design._least_rows()
         Y = self._reader(self.kernels_, least).rows(X, reset=False)
-        return self._estimate(self._core(Y, settings, weights), settings)
+        result = self._estimate(self._core(Y, settings, weights), settings)
+        if not settings.errors:
+            return result
+        samples = [self._reference_rows(), Y]
+        if self.encoder_ is not None:
+            # Both tables together, as a test encodes them.
+            reader = self._reader(self.kernels_, least)
+            tables = [self._reference_table, X]
+            reader.fit(tables)
+            samples = list(map(reader.rows, tables))
+        effect = self._effect(*samples, self.reference_weight_, weights)
+        return replace(result, _effect=effect)
 
     @explains_keywords
     @takes_parameters_of(check_options, first=" ".join(OPTIONS))
@@ -650,24 +609,21 @@ class MMDEstimator(BaseDiscrepancy):
             own.bandwidth = "dyadic" if self.n_bandwidths is None else "grid"
         return own._test_rows([reference, Y], settings, layout)
 
-    def _test_pair(
-        self, X: ArrayLike, Y: ArrayLike, settings: Settings, *, effect: bool = True
-    ) -> TestResult:
+    def _test_pair(self, X: ArrayLike, Y: ArrayLike, settings: Settings) -> TestResult:
         """Test whether two samples have the same distribution."""
         if settings.paired:
             refuse_other_order(X, Y)
         table, samples, _ = self._read([X, Y], settings)
         layout = layout_of(self.encoder_, table)
-        return self._test_rows(samples, settings, layout, effect=effect)
+        return self._test_rows(samples, settings, layout)
 
     @in_one_blas_thread
     def _test_rows(
-        self, samples: list[Any], settings: Settings, table: Any, *, effect: bool = True
+        self, samples: list[Any], settings: Settings, table: Any
     ) -> TestResult:
         """Test two validated samples with bandwidths from both.
 
-        `table` is the layout of the columns, for kernels on some columns. `effect`
-        tells whether the result has an effect size, if the test has one.
+        `table` is the layout of the columns, for kernels on some columns.
         """
         options, on_pairs = settings.options, settings.on_pairs
         sizes = list(map(len, samples))
@@ -681,12 +637,7 @@ class MMDEstimator(BaseDiscrepancy):
             raise ValueError(
                 f"n_samples == {min(sizes)}, must be >= 2 for an MMD test."
             )
-        # Effect sizes need independent rows, and intervals need exact kernels.
-        independent, kernel = not on_pairs and not options.wants_blocks, None
-        if effect and independent and self.n_components is None:
-            kernels, kernel = self._with_kernel_of_effect(samples, settings, table)
-        else:
-            kernels = collection_of(self, samples, settings.kernels, table)
+        kernels = collection_of(self, samples, settings.kernels, table)
         all_rows, run = options.wants_blocks, Run(self.n_jobs, self.verbose)
         columns = [columns_of(Z, kernels, all_rows=all_rows) for Z in samples]
         if on_pairs:
@@ -694,46 +645,7 @@ class MMDEstimator(BaseDiscrepancy):
         options = options.with_block_length(min(sizes), *columns)
         options = options.ready(kernels, self.random_state, run)
         result = samples_test(samples, settings, options, self.n_components)
-        if kernel is None or min(sizes) < LEAST_ROWS:
-            return result
-        # Copies, because users may change their data before they ask for the effect.
-        most = [max(ALL_ROWS, int(np.ceil(FRACTION * n))) for n in sizes]
-        some = [
-            Z[noise_rows(len(Z), most=n)] for Z, n in zip(samples, most, strict=True)
-        ]
-        later = partial(effect_of, kernel, some, Run(self.n_jobs))
-        return replace(result, _effect=later)
-
-    def _with_kernel_of_effect(
-        self, samples: list[Any], settings: Settings, table: Any
-    ) -> tuple[list[KernelLike], KernelLike]:
-        """Return the kernels of a test, and the kernel of its effect size.
-
-        The effect size uses the first kernel. Its bandwidth is the median distance, or
-        the middle of the bandwidths if they are numbers.
-        """
-        kernels, n_features = settings.kernels, samples[0].shape[1]
-        first, by_rule = kernels[0], isinstance(self.bandwidth, str)
-        if (
-            by_rule
-            and isinstance(first, RadialKernel)
-            and first.bandwidth is None
-            and first.is_definite(n_features)
-        ):
-            # One list of distances gives the bandwidths of the test and their median.
-            median = clone(first).set_params(bandwidth="median")
-            *found, last = collection_of(self, samples, [*kernels, median], table)
-            return found, last
-        found = collection_of(self, samples, kernels, table)
-        if len(found) == 1:
-            return found, found[0]
-        members = build_collection(
-            samples,
-            resolve_columns([first], table, n_features),
-            "median" if by_rule else self.bandwidth,
-            1,
-        )
-        return found, members[len(members) // 2]
+        return replace(result, _effect=self._effect(*samples, None, None))
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
         design, on_pairs = settings.design, settings.on_pairs
@@ -843,6 +755,18 @@ class MMDEstimator(BaseDiscrepancy):
         left.reference_ = self.reference_[some]
         left.reference_weight_ = None if of_x is None else of_x[some]
         return left._core(X[rows], settings, weights)
+
+    def _sides(self, X: Any, Y: Any, of_x: Any, of_y: Any) -> dict[str, Any]:
+        """Return the rows that the bandwidths of an effect size come from."""
+        return {"kernels_": [X, Y]}
+
+    def _compare(
+        self, X: Any, Y: Any, of_x: Any, of_y: Any, settings: Settings
+    ) -> DiscrepancyResult:
+        """Compare validated rows of two samples, with the kernels of the estimator."""
+        self.reference_, self.reference_weight_ = as_block(X), of_x
+        self._kept = (None,) * 5
+        return self._estimate(self._core(Y, settings, of_y), settings)
 
     @in_one_blas_thread
     def _evaluate_pair(

@@ -6,21 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
 from skdiscrepancy._data.checks import check_number, draw_seeds, generator_of, warn_user
-from skdiscrepancy._data.results import Result
 from skdiscrepancy._gram.run import QUIET, Run, one_openmp_thread, run_all
 from skdiscrepancy._nulls.row_order import (
     check_block_length,
     rows_of_blocks,
     warn_if_dependent,
 )
-from skdiscrepancy._statistics.evaluations import DiscrepancyResult, check_level
+from skdiscrepancy._statistics.evaluations import SizedResult
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._names import kernel_columns
 from skdiscrepancy.pooling import TEST_POOLINGS, fuse
@@ -38,7 +37,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TestResult(Result):
+class TestResult(SizedResult):
     """Result of a test: the statistic, its p-value and the null distribution.
 
     The p-value is the rank of your data among the resamples [1]_. You can unpack a
@@ -125,32 +124,9 @@ class TestResult(Result):
     pvalues: np.ndarray
     null_limit: Any = None
     block_length: int | None = None
-    # A function that computes the effect.
-    _effect: Callable[[], DiscrepancyResult | None] | None = None
 
     _display = "NullDistributionDisplay"
     _shown_first = "smallest p-values"
-
-    @cached_property
-    def effect(self) -> DiscrepancyResult | None:
-        """How large the difference of two samples is.
-
-        It is the normalised unbiased MMD of one kernel as `value`, with its
-        `standard_error` and `confidence_interval`, computed when you first ask for it.
-        The kernel is the first kernel of the test, by default a Gaussian kernel, with
-        the median distance as bandwidth, or the middle of the bandwidths if you pass
-        numbers. If a sample has more than 300 rows, the effect uses 40 % of its rows,
-        but at least 300 rows, chosen with a fixed seed. None for paired samples,
-        incomplete designs, `second_order`, `block_length` and `n_components`, for fewer
-        than 4 rows in a sample, and for samples that are constant. None for the tests
-        of HSIC and KSD, whose estimators have an effect size in the result of
-        `evaluate`.
-        """
-        return None if self._effect is None else self._effect()
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The effect, and not the rows that it is computed from.
-        return {**self.__dict__, "effect": self.effect, "_effect": None}
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -163,54 +139,9 @@ class TestResult(Result):
             self._refuse()
         return (self.statistic, self.pvalue)[index]
 
-    @property
-    def effect_size(self) -> float | None:
-        """The difference of two samples as a number from 0 (none) to 1 (largest).
-
-        For the normalised MMD t of `effect`, it is t / sqrt(1 + t^2), and 0 if t is
-        negative. Unlike a p-value, it does not depend on the number of rows, apart from
-        noise.
-
-        Returns
-        -------
-        size : float or None
-            The effect size, None if `effect` is None.
-        """
-        return None if self.effect is None else self.effect.effect_size
-
-    def effect_interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Return a confidence interval of the effect size.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            Confidence level, above 0 and below 1.
-
-        Returns
-        -------
-        interval : tuple of two floats, or None
-            Bounds of the interval, from 0 to 1. None if `effect` is None.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy import mmd_test
-        >>> rng = np.random.RandomState(0)
-        >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1
-        >>> result = mmd_test(X, Y, random_state=0)
-        >>> low, high = result.effect_interval()
-        >>> round(low, 2), round(result.effect_size, 2), round(high, 2)
-        (0.25, 0.36, 0.46)
-        """
-        level = check_level(level)
-        return None if self.effect is None else self.effect.effect_interval(level)
-
     def _summary(self) -> dict[str, Any]:
         summary: dict[str, Any] = {"statistic": self.statistic, "pvalue": self.pvalue}
-        if self.effect is not None:
-            low, high = self.effect.effect_interval()
-            size = self.effect.effect_size
-            summary["effect_size"] = f"{size:.2g} ({low:.2g} to {high:.2g})"
+        summary |= self._effect_words()
         summary["method"] = self.method
         if self.block_length is not None:
             summary["block_length"] = self.block_length

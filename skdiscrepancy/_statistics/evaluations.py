@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import t as student
@@ -15,13 +17,166 @@ from skdiscrepancy._data.results import Result
 from skdiscrepancy._statistics.noise import NormalUncertainty, Projections, Uncertainty
 from skdiscrepancy.kernels._names import kernel_columns
 
+# Effect sizes that begin to be small, medium and large: those of two normal samples
+# with Cohen's d = .2, .5 and .8, of normal variables with the correlations .1, .3 and
+# .5, and of normal rows that the model shifts by .2, .5 and .8 standard deviations.
+# Measured by benchmarks/effect_sizes.py.
+YARDSTICK = {
+    "MMD": (0.06, 0.16, 0.26),
+    "HSIC": (0.04, 0.13, 0.22),
+    "KSD": (0.10, 0.24, 0.36),
+}
+
 
 class UnavailableError(ValueError, AttributeError):
     """A result does not have this number. `hasattr` is False."""
 
 
+class Effect:
+    """An effect size, computed when you first ask for it.
+
+    Parameters
+    ----------
+    compute : callable
+        Returns the normalised discrepancy of one kernel, a DiscrepancyResult, or raises
+        a ValueError that says why there is none.
+    """
+
+    def __init__(self, compute: Callable[[], DiscrepancyResult]):
+        self.compute = compute
+
+    @cached_property
+    def found(self) -> DiscrepancyResult | str:
+        """The discrepancy, or why there is none."""
+        try:
+            return self.compute()
+        except ValueError as error:
+            return f"There is no effect size. {error}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The number, and not the rows that it is computed from.
+        return {"found": self.found}
+
+    def known(self) -> DiscrepancyResult:
+        """Return the discrepancy."""
+        if isinstance(self.found, str):
+            raise UnavailableError(self.found)
+        return self.found
+
+    @property
+    def effect_size(self) -> float:
+        """The effect size."""
+        return _bounded(self.known().value)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return a confidence interval of the effect size."""
+        low, high = self.known().confidence_interval(confidence)
+        return _bounded(low), _bounded(high)
+
+    def words(self) -> str:
+        """Return the effect size, and how large it is in one word."""
+        size, steps = self.effect_size, YARDSTICK[self.known().discrepancy]
+        place = np.searchsorted(steps, size, side="right")
+        return f"{size:.2f} ({('negligible', 'small', 'medium', 'large')[place]})"
+
+
+def _bounded(value: float) -> float:
+    """Return t / sqrt(1 + t^2) for a normalised discrepancy t, 0 if t is negative."""
+    return float(max(value, 0.0) / np.hypot(1.0, value))
+
+
+def sizes_of(effects: list[Any]) -> np.ndarray:
+    """Return the effect sizes of effects or results, NaN where there is none."""
+    sizes = [getattr(effect, "effect_size", None) for effect in effects]
+    return np.array([np.nan if size is None else size for size in sizes])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class DiscrepancyResult(Result):
+class SizedResult(Result):
+    """Base class of the results that have an effect size."""
+
+    _effect: Effect | None = field(default=None, kw_only=True)
+
+    # Whether an effect size that does not exist raises an error, or is None.
+    _raises: ClassVar[bool] = False
+
+    @property
+    def effect_size(self) -> Any:
+        """How large the difference or dependence is, from 0 (none) to 1.
+
+        It is the same number in all results about the same rows. It does not depend on
+        the kernels, the design, the pooling and the number of resamples of your call,
+        nor, apart from noise, on the number of rows. It is computed from all rows when
+        you first ask for it; see :ref:`effect_size`.
+
+        Returns
+        -------
+        size : float or None
+            The effect size. A test without an effect size has None: tests of several
+            samples or variables at once and conditional tests, fewer than 4 rows, and
+            constant data.
+
+        Raises
+        ------
+        ValueError
+            If the result of `evaluate` has no effect size. The message says why.
+        """
+        return self._of_effect(lambda effect: effect.effect_size)
+
+    def effect_interval(self, confidence: float = 0.95) -> Any:
+        """Return a confidence interval of the effect size, which contains it.
+
+        The interval treats rows as independent, and samples too.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability that the interval contains the effect size of the distributions,
+            above 0 and below 1.
+
+        Returns
+        -------
+        interval : tuple of two floats, or None
+            Bounds of the interval, from 0 to 1. None for a test without an effect size.
+
+        Raises
+        ------
+        ValueError
+            If the result of `evaluate` has no effect size. The message says why.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import mmd_test
+        >>> rng = np.random.RandomState(0)
+        >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1
+        >>> result = mmd_test(X, Y, random_state=0)
+        >>> low, high = result.effect_interval()
+        >>> round(low, 2), round(result.effect_size, 2), round(high, 2)
+        (0.25, 0.36, 0.46)
+        """
+        confidence = check_level(confidence, "confidence")
+        return self._of_effect(lambda effect: effect.interval(confidence))
+
+    def _of_effect(self, number: Callable[[Effect], Any]) -> Any:
+        """Return a number of the effect size, None or an error if there is none."""
+        try:
+            if self._effect is None:
+                raise UnavailableError("This result has no effect size.")
+            return number(self._effect)
+        except UnavailableError:
+            if self._raises:
+                raise
+            return None
+
+    def _effect_words(self) -> dict[str, str]:
+        """Return the effect size for the summary, if there is one."""
+        known = getattr(self, "effect_size", None) is not None
+        return {"effect_size": self._of_effect(Effect.words)} if known else {}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DiscrepancyResult(SizedResult):
     """Discrepancy with the statistic and scale of every kernel.
 
     The method `evaluate` of an estimator returns this result. It holds the pooled
@@ -60,9 +215,9 @@ class DiscrepancyResult(Result):
         The numbers behind `standard_error` and `confidence_interval`, or a text that
         says why there are none.
     chosen : int or None
-        Position of the kernel of `standard_error`, `confidence_interval` and
-        `effect_size` among `kernels`: the kernel with the largest normalised statistic
-        if the pooling is "fuse" or "max". None if they are those of `value`.
+        Position of the kernel of `standard_error` and `confidence_interval` among
+        `kernels`: the kernel with the largest normalised statistic if the pooling is
+        "fuse" or "max". None if they are those of `value`.
 
     See Also
     --------
@@ -99,6 +254,7 @@ class DiscrepancyResult(Result):
 
     _display = "BandwidthDisplay"
     _shown_first = "largest normalised statistics"
+    _raises = True
 
     @property
     def _normalized(self) -> np.ndarray:
@@ -132,22 +288,22 @@ class DiscrepancyResult(Result):
         """
         return self._known_uncertainty().standard_error
 
-    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+    def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the discrepancy of the distributions.
 
-        The interval holds the discrepancy between the distributions behind the rows
-        with about the probability `level`. It is never below zero, and it starts at
-        zero if the data are compatible with no discrepancy. It is not symmetric around
-        `value` if `value` is close to zero, where the statistic is skewed. For the
-        V-statistic, the interval takes the bias of `value` into account. With the
+        The interval contains the discrepancy between the distributions behind the rows
+        with about the probability `confidence`. It is never below zero, and it starts
+        at zero if the data are compatible with no discrepancy. It is not symmetric
+        around `value` if `value` is close to zero, where the statistic is skewed. For
+        the V-statistic, the interval takes the bias of `value` into account. With the
         pooling "fuse" or "max", the interval is that of the discrepancy of a single
         kernel, ``kernels[chosen]``. If there is no discrepancy and ``normalize=False``,
         the choice of the largest statistic lowers the coverage of 95 % to about 92 %.
 
         Parameters
         ----------
-        level : float, default=0.95
-            Confidence level, above 0 and below 1.
+        confidence : float, default=0.95
+            Probability that the interval contains the discrepancy, above 0 and below 1.
 
         Returns
         -------
@@ -171,68 +327,8 @@ class DiscrepancyResult(Result):
         >>> round(low, 2), round(high, 2)
         (0.06, 0.17)
         """
-        return self._known_uncertainty().interval(check_level(level))
-
-    @property
-    def effect_size(self) -> float:
-        """The discrepancy as a number from 0 (none) to 1 (as large as possible).
-
-        For a normalised discrepancy t, it is t / sqrt(1 + t^2), and 0 if t is negative.
-        Unlike a p-value, it does not depend on the number of rows, apart from noise. If
-        `standard_error` is known, the bias of a V-statistic is subtracted from t.
-
-        Returns
-        -------
-        size : float
-            The effect size.
-
-        Raises
-        ------
-        ValueError
-            If the discrepancy is not normalised.
-        """
-        self._check_normalized()
-        return effect_size(getattr(self.uncertainty, "centre", self.value))
-
-    def effect_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return a confidence interval of the effect size, which contains it.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            Confidence level, above 0 and below 1.
-
-        Returns
-        -------
-        low, high : float
-            Bounds of the interval, from 0 to 1.
-
-        Raises
-        ------
-        ValueError
-            If the discrepancy is not normalised, or has no standard error.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy import MMDEstimator
-        >>> rng = np.random.RandomState(0)
-        >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1
-        >>> result = MMDEstimator(pooling="mean").fit(X).evaluate(Y)
-        >>> low, high = result.effect_interval()
-        >>> 0 < low < result.effect_size < high < 1
-        True
-        """
-        self._check_normalized()
-        low, high = self.confidence_interval(level)
-        return effect_size(low), effect_size(high)
-
-    def _check_normalized(self) -> None:
-        if np.all(self.scales == 1):
-            raise UnavailableError(
-                "normalize == False, must be True for an effect size, because the "
-                "discrepancy alone has no largest value."
-            )
+        confidence = check_level(confidence, "confidence")
+        return self._known_uncertainty().interval(confidence)
 
     def _known_uncertainty(self) -> Uncertainty | NormalUncertainty:
         found = self.uncertainty
@@ -247,7 +343,7 @@ class DiscrepancyResult(Result):
             summary = {"value": self.value, "standard_error": error, **summary}
             if self.chosen is not None:
                 summary["chosen"] = self.chosen
-        return summary
+        return {**summary, **self._effect_words()}
 
     def _columns(self) -> dict[str, Any]:
         errors = self.feature_errors
@@ -261,11 +357,6 @@ class DiscrepancyResult(Result):
 
     def _priorities(self) -> np.ndarray:
         return -self._normalized
-
-
-def effect_size(value: float) -> float:
-    """Return t / sqrt(1 + t^2) for a normalised discrepancy t, 0 if t is negative."""
-    return float(max(value, 0.0) / np.hypot(1.0, value))
 
 
 def check_level(level: Any, name: str = "level") -> float:
@@ -291,8 +382,9 @@ class ComparisonResult(Result):
     The frame of :meth:`to_frame` has one row for each candidate, the best first, with
     the names as index. Its columns are `score`, its `standard_error`, the `difference`
     to the best candidate, the standard error of this difference as `difference_error`,
-    and `adjusted_pvalue`, which is small if some other candidate is better. The method
-    :meth:`plot` draws the differences with intervals, a
+    `adjusted_pvalue`, which is small if some other candidate is better, and the
+    :ref:`effect_size <effect_size>`, if candidates have one. The method :meth:`plot`
+    draws the differences with intervals, a
     :class:`~skdiscrepancy.plotting.ComparisonDisplay`.
 
     Read more in the :ref:`User Guide <uncertainty>`.
@@ -353,6 +445,7 @@ class ComparisonResult(Result):
     discrepancy: str = "score"
     larger_is_better: bool = False
     n_degrees: np.ndarray | None = None
+    _effects: list[Effect] = field(default_factory=list)
 
     _display = "ComparisonDisplay"
     _item = "candidate"
@@ -365,6 +458,7 @@ class ComparisonResult(Result):
         names: list[Any],
         candidates: list[Projections],
         discrepancy: str,
+        effects: list[Effect],
         *,
         larger_is_better: bool = False,
     ) -> ComparisonResult:
@@ -378,6 +472,8 @@ class ComparisonResult(Result):
             Statistics of the candidates.
         discrepancy : str
             Name of the discrepancy.
+        effects : list of Effect
+            Effect sizes of the candidates.
         larger_is_better : bool, default=False
             Whether the best candidate has the largest score.
 
@@ -398,7 +494,16 @@ class ComparisonResult(Result):
                 variances[j, i], degrees[j, i] = variances[i, j], degrees[i, j]
         errors = np.sqrt([c.variance for c in candidates])
         numbers = scores, errors, differences, np.sqrt(variances)
-        return cls(names, *numbers, discrepancy, larger_is_better, degrees)
+        return cls(names, *numbers, discrepancy, larger_is_better, degrees, effects)
+
+    @cached_property
+    def effect_sizes(self) -> np.ndarray | None:
+        """Effect size of each candidate; see :ref:`effect_size`.
+
+        NaN for a candidate without an effect size, such as a constant sample. None for
+        the candidates of a search.
+        """
+        return sizes_of(self._effects) if self._effects else None
 
     @property
     def difference(self) -> float:
@@ -429,20 +534,21 @@ class ComparisonResult(Result):
         """One-sided p-value; if small, the first candidate has the larger score."""
         return self._of_two(self._tails(-1.0))
 
-    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+    def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the difference of two candidates.
 
         Parameters
         ----------
-        level : float, default=0.95
-            Confidence level, above 0 and below 1.
+        confidence : float, default=0.95
+            Probability that the interval contains the difference, above 0 and below 1.
 
         Returns
         -------
         low, high : float
             Bounds of the interval.
         """
-        quantiles = student.ppf((1 + check_level(level)) / 2, self._degrees)
+        confidence = check_level(confidence, "confidence")
+        quantiles = student.ppf((1 + confidence) / 2, self._degrees)
         width = self._of_two(quantiles) * self.standard_error
         return self.difference - width, self.difference + width
 
@@ -476,6 +582,7 @@ class ComparisonResult(Result):
             differences=self.differences[grid],
             difference_errors=self.difference_errors[grid],
             n_degrees=None if self.n_degrees is None else self.n_degrees[grid],
+            _effects=[self._effects[i] for i in places if self._effects],
         )
 
     @property
@@ -562,7 +669,7 @@ class ComparisonResult(Result):
         return {"best": self.best, "discrepancy": self.discrepancy}
 
     def _columns(self) -> dict[str, Any]:
-        order = self._order()
+        order, sizes = self._order(), self.effect_sizes
         best = order[0]
         return {
             "candidate": [self.names[i] for i in order],
@@ -571,6 +678,7 @@ class ComparisonResult(Result):
             "difference": self.differences[order, best],
             "difference_error": self.difference_errors[order, best],
             "adjusted_pvalue": self.adjusted_pvalues[order],
+            **({} if sizes is None else {"effect_size": sizes[order]}),
         }
 
 

@@ -33,7 +33,7 @@ from skdiscrepancy._nulls.row_order import (
     columns_of,
     rows_of_blocks,
 )
-from skdiscrepancy._statistics.evaluations import ComparisonResult, check_names
+from skdiscrepancy._statistics.evaluations import ComparisonResult, Effect, check_names
 from skdiscrepancy._statistics.noise import Projections
 from skdiscrepancy._statistics.second_order import projections_of
 
@@ -48,11 +48,11 @@ def sample_projections(
     candidates: list[Any],
     weights: Sequence[Any] | None = None,
     block_length: Any = None,
-) -> list[Projections]:
+) -> tuple[list[Projections], list[Effect]]:
     """Compare several samples with one sample, by the mean over kernels.
 
-    Returns the unbiased statistic of each candidate. `weights` are those of X and of
-    each candidate. All candidates share the sums within X.
+    Returns the unbiased statistic and the effect size of each candidate. `weights` are
+    those of X and of each candidate. All candidates share the sums within X.
     """
     settings = estimator._check_params()
     names = ["X", *(f"candidate {c}" for c in range(len(candidates)))]
@@ -64,10 +64,12 @@ def sample_projections(
     estimator._learn(samples, settings, table, of_rows[0])
     length = _length(block_length, samples, [estimator.kernels_] * len(samples))
     estimator._keep_sums(scales=False)
-    return [
-        projections_of(estimator._core(Y, settings, w), ("reference", name), length)
-        for Y, w, name in zip(samples[1:], of_rows[1:], names[1:], strict=True)
-    ]
+    found, effects = [], []
+    for Y, w, name in zip(samples[1:], of_rows[1:], names[1:], strict=True):
+        core = estimator._core(Y, settings, w)
+        found.append(projections_of(core, ("reference", name), length))
+        effects.append(estimator._effect(samples[0], Y, of_rows[0], w))
+    return found, effects
 
 
 def _length(block_length: Any, samples: list[Any], kernels: list[Any]) -> int | None:
@@ -186,10 +188,10 @@ def mmd_compare(
             f"candidate_weights has {len(weights)} entries, must have {n}, an array or "
             "None for each candidate."
         )
-    found = sample_projections(
+    found, effects = sample_projections(
         estimator, X, list(candidates), [sample_weight, *weights], block_length
     )
-    return ComparisonResult.of(names, found, "MMD")
+    return ComparisonResult.of(names, found, "MMD", effects)
 
 
 @takes_parameters_of(KSDEstimator, names=PARAMETERS)
@@ -303,13 +305,14 @@ def ksd_compare(
     rows, weights = estimator._weighted([rows], sample_weight, settings)
     estimator._fit_kernels(rows, settings.kernels)
     length = _length(block_length, [rows], [estimator.kernels_])
-    found = []
+    found, effects = [], []
     for given in givens:
         estimator.log_density_gradient_ = log_density_gradient_of(given)
         both = rows, estimator._gradients(rows)
         core = estimator._core(both, weights=[weights])
         found.append(projections_of(core, ["rows"], length))
-    return ComparisonResult.of(names, found, "KSD")
+        effects.append(estimator._effect(*both, weights))
+    return ComparisonResult.of(names, found, "KSD", effects)
 
 
 @takes_parameters_of(HSICEstimator, names=PARAMETERS)
@@ -424,7 +427,8 @@ def hsic_compare(
     sides.append((read[0][2], read[0][0].target_kernels_))
     length = _length(block_length, *map(list, zip(*sides, strict=True)))
     found = [own._projections(*given, length) for own, *given in read]
-    return ComparisonResult.of(names, found, "HSIC", larger_is_better=True)
+    effects = [own._effect(*given) for own, *given in read]
+    return ComparisonResult.of(names, found, "HSIC", effects, larger_is_better=True)
 
 
 def _names(

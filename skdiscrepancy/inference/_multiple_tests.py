@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import chain, combinations
 from math import comb
 from numbers import Real
@@ -70,7 +70,7 @@ from skdiscrepancy._estimators.readers import (
 from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
-from skdiscrepancy._statistics.evaluations import holm, step_down
+from skdiscrepancy._statistics.evaluations import holm, sizes_of, step_down
 from skdiscrepancy.inference._tests import (
     checked_test,
     hsic_test,
@@ -120,37 +120,6 @@ class ColumnSample:
         kernel = IndicatorKernel() if self.of_labels else None
         rows = part if self.of_labels else as_numbers(part, "y").astype(np.float64)
         return np.asarray(columns_of(rows, [kernel], all_rows=False))
-
-    def changed_fraction(self) -> float:
-        """Return the fraction of rows that differs between two tables, at least.
-
-        It is the largest difference of the frequencies of a set of values. The sets are
-        all sets of labels, or the intervals of numbers, with or without missing values.
-        If rows are read by blocks, some of them are compared.
-        """
-        parts = [p.sample if isinstance(p, LazyRows) else p for p in self.parts]
-        if self.of_labels and parts[0].dtype.kind == "f":
-            parts = [np.argmax(part, axis=1)[:, np.newaxis] for part in parts]
-        sizes = [len(part) for part in parts]
-        if self.of_labels:
-            codes = encode_labels(*parts).ravel()
-            both = np.split(codes, [sizes[0]])
-            counts = [np.bincount(part, minlength=codes.max() + 1) for part in both]
-            return float(np.abs(counts[0] / sizes[0] - counts[1] / sizes[1]).sum() / 2)
-        known = [
-            np.sort(part[part[:, 1] == 0, 0] if part.shape[1] > 1 else part[:, 0])
-            for part in parts
-        ]
-        values = np.unique(np.concatenate(known))
-        first, second = (
-            np.searchsorted(part, values, side="right") / size
-            for part, size in zip(known, sizes, strict=True)
-        )
-        steps = np.concatenate(([0.0], first - second))
-        rise = np.max(steps - np.minimum.accumulate(steps))
-        fall = np.max(np.maximum.accumulate(steps) - steps)
-        more = self.missing[0] - self.missing[1]
-        return float(max(rise + max(more, 0.0), fall + max(-more, 0.0)))
 
 
 def read_samples(
@@ -336,9 +305,9 @@ class ColumnTestsResult(Result):
     statistic. The attributes have the order of the columns of your data. Two results
     are equal if all their attributes are equal.
 
-    The frame has one row for each column of your data, with `statistic`, `pvalue` and
-    `adjusted_pvalue`, for two samples also `changed_fraction`, and if values are
-    missing, `missing_X` and `missing_Y`, the fraction of missing values in each sample.
+    The frame has one row for each column of your data, with `statistic`, `pvalue`,
+    `adjusted_pvalue` and :ref:`effect_size <effect_size>`, and if values are missing,
+    `missing_X` and `missing_Y`, the fraction of missing values in each sample.
     The figure is a :class:`~skdiscrepancy.plotting.ColumnTestsDisplay` of the adjusted
     p-values.
 
@@ -363,13 +332,6 @@ class ColumnTestsResult(Result):
     missing_Y : ndarray of shape (n_features,) or None
         Fraction of missing values of each column of the second sample, None for
         :func:`~skdiscrepancy.hsic_column_tests`.
-    changed_fractions : ndarray of shape (n_features,) or None
-        Effect size of each column: the fraction of the rows of one table that would
-        have to change, at least, before both tables have the same distribution. For
-        labels, it is half the sum of the absolute differences of their frequencies, the
-        total variation distance. For numbers, it is the largest difference of the
-        frequencies of any interval. Without a change, it is about 1.6 / sqrt(n) for two
-        tables of n numbers. None for :func:`~skdiscrepancy.hsic_column_tests`.
 
     See Also
     --------
@@ -405,13 +367,20 @@ class ColumnTestsResult(Result):
     results: list[TestResult]
     missing_X: np.ndarray | None = None
     missing_Y: np.ndarray | None = None
-    changed_fractions: np.ndarray | None = None
 
     _display = "ColumnTestsDisplay"
     _item = "column"
     _index = "feature"
     _shown_first = "smallest p-values"
     _repr_rows = 10
+
+    @cached_property
+    def effect_sizes(self) -> np.ndarray:
+        """Effect size of each column; see :ref:`effect_size`.
+
+        NaN for a column without an effect size, such as a constant column.
+        """
+        return sizes_of(self.results)
 
     def _order(self) -> np.ndarray:
         """Return the columns of the data in the order of the table."""
@@ -426,11 +395,11 @@ class ColumnTestsResult(Result):
 
     def _columns(self) -> dict[str, Any]:
         order = self._order()
-        columns = {
+        columns: dict[str, Any] = {
             "statistic": self.statistics,
             "pvalue": self.pvalues,
             "adjusted_pvalue": self.adjusted_pvalues,
-            "changed_fraction": self.changed_fractions,
+            "effect_size": self.effect_sizes,
         }
         missing = {"missing_X": self.missing_X, "missing_Y": self.missing_Y}
         if any(part is not None and part.any() for part in missing.values()):
@@ -480,9 +449,6 @@ def _test_columns(
     adjusted = adjust_pvalues(1 / (1 + np.array(drawn)), settings.correction)
     warn_if_powerless(adjusted, settings.correction, "column", max(drawn))
     missing_X, *missing_Y = np.array([column.missing for column in columns]).T
-    changed = None
-    if not target:
-        changed = np.array([column.changed_fraction() for column in columns])
     return ColumnTestsResult(
         feature_names=names,
         statistics=np.array([result.statistic for result in results]),
@@ -492,7 +458,6 @@ def _test_columns(
         results=results,
         missing_X=missing_X,
         missing_Y=missing_Y[0] if missing_Y else None,
-        changed_fractions=changed,
     )
 
 
@@ -523,7 +488,7 @@ def _test_column(
         options = settings.options._replace(n_resamples=n_resamples)
         of_stage, rows = replace(settings, options=options), [*samples, *target]
         if not target:
-            return own._test_pair(*rows, of_stage, effect=False)
+            return own._test_pair(*rows, of_stage)
         return own._test_rows(*own._learn(*rows, of_stage)[:2], of_stage)
 
     most = settings.options.n_resamples
@@ -955,9 +920,11 @@ class KSampleResult(Result):
     correction : {"shaffer", "holm", "bh", "by"} or None
         Correction for the number of pairs.
     overall : TestResult
-        Result of the test of all samples, with its null distribution and kernels.
+        Result of the test of all samples, with its null distribution and kernels. It
+        has no effect size unless there are two samples, because an effect size compares
+        two samples.
     results : list of TestResult
-        Result of the test of each pair.
+        Result of the test of each pair, with its effect size.
 
     See Also
     --------
@@ -1177,7 +1144,10 @@ def k_sample_test(
             if i > 0:
                 options = options.ready(collection, seeds[i - 1], options.run)
             some = [rows[a] for a in own]
-            found.append(samples_test(some, settings, options, n_components))
+            result = samples_test(some, settings, options, n_components)
+            if len(some) == 2:
+                result = replace(result, _effect=estimator._effect(*some, None, None))
+            found.append(result)
             line.advance()
     overall, results = found[0], found[1:] or found
     pvalues = np.array([result.pvalue for result in results])

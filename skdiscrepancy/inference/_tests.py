@@ -160,8 +160,7 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
     result : TestResult
         With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels`, and an
         adjusted p-value for each kernel. `effect_size`, from 0 to 1, and
-        `effect_interval` tell how large the difference is; see
-        :class:`~skdiscrepancy.TestResult`.
+        `effect_interval` tell how large the difference is; see :ref:`effect_size`.
 
     See Also
     --------
@@ -927,8 +926,8 @@ class ConditionalTestResult(TestResult):
     block_length : int or None
         Rows of a block if consecutive rows share a random sign, for rows of a series.
         None if the test treated rows as independent.
-    effect : None
-        Tests of dependence have no effect size of two samples.
+    effect_size : None
+        The test compares residuals, whose dependence has no effect size.
     r2_X : float
         Fraction of the variance of the kernel features of X that the columns of Z
         predict for rows that the regression has not seen. 0 means that Z carries no

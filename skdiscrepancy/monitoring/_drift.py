@@ -41,7 +41,6 @@ from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.readers import Reader, refuse_other_columns
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
 from skdiscrepancy._nulls.pvalues import TestResult
-from skdiscrepancy._statistics.evaluations import effect_size
 from skdiscrepancy._statistics.second_order import complete
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.feature_selection._paths import JoinedColumns, JointKernel, Part
@@ -52,7 +51,6 @@ from skdiscrepancy.inference._multiple_tests import (
     two_sample_columns,
 )
 from skdiscrepancy.inference._tests import mmd_test
-from skdiscrepancy.kernels._base import IndicatorKernel
 from skdiscrepancy.kernels._radial import LaplaceKernel
 from skdiscrepancy.tables import (
     TableEncoder,
@@ -520,12 +518,6 @@ class DriftReportResult(Result):
         Test of each column, with p-values corrected for the number of columns.
     kinds : list of str
         What each column holds: "number", "date", "duration", "ordered" or "category".
-    effect_sizes : ndarray of shape (n_features,)
-        Effect size of each column, from 0 to 1, which does not grow with the number of
-        rows. It is t / sqrt(1 + t^2), where t is the normalised MMD (the value of
-        :func:`skdiscrepancy.mmd_score` with one Laplace kernel whose bandwidth is the
-        mean distance of two rows), or 0 if t is negative. It is 1 if the column is
-        constant in each table, but not the same constant.
     missing_reference : ndarray of shape (n_features,)
         Fraction of missing values of each column in the reference table.
     missing_new : ndarray of shape (n_features,)
@@ -562,7 +554,7 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     n_compared : tuple of int
         Number of random rows of each table that the contributions compare. The
         explanation compares at most 1000 of them. If a table is read by blocks, the
-        effect sizes, marginals and pairs come from these rows, too.
+        marginals and pairs come from these rows, too.
 
     See Also
     --------
@@ -590,7 +582,6 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     joint_test: TestResult
     column_tests: ColumnTestsResult
     kinds: list[str]
-    effect_sizes: np.ndarray
     missing_reference: np.ndarray
     missing_new: np.ndarray
     explanation: list[list[Any]]
@@ -618,6 +609,14 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
             "pvalue": self.joint_test.pvalue,
             "explanation": ", ".join(groups) or "none",
         }
+
+    @property
+    def effect_sizes(self) -> np.ndarray:
+        """Effect size of each column, those of `column_tests`; see :ref:`effect_size`.
+
+        NaN for a column without an effect size, such as a constant column.
+        """
+        return self.column_tests.effect_sizes
 
     def _order(self) -> np.ndarray:
         """Return the columns of the data in the order of the table."""
@@ -755,13 +754,12 @@ def drift_report(
     The joint test takes the time of :func:`skdiscrepancy.mmd_test`, O(n^2) for n rows
     of both tables, and so does each further test of remaining columns. The elimination
     compares at most 1000 random rows of each table, and at most p^2 / 2 sets of p
-    columns, or 10 p sets if there are more than 19 columns. Contributions, and the
-    effect sizes of categories and of columns with missing numbers, compare at most 5000
-    random rows of each table. Memory is O(n). For more than 20 000 rows, pass
+    columns, or 10 p sets if there are more than 19 columns. Contributions compare at
+    most 5000 random rows of each table. Memory is O(n). For more than 20 000 rows, pass
     ``n_components=256``, for linear time. Tables with more than 8 million values in
     total are then encoded by blocks, and tables may be read by blocks: dask DataFrames
     and arrays, lists of blocks, and functions that return an iterator of blocks. Of
-    such tables, and of sparse matrices, effect sizes and pictures use the 5000 rows.
+    such tables, and of sparse matrices, pictures use the 5000 rows.
 
     Read more in the :ref:`User Guide <tables>`.
 
@@ -855,11 +853,11 @@ def drift_report(
 
         def pvalue_of(columns: list[int]) -> float:
             x, y = tables.of(columns, tables.encoded)
-            return copy(plain)._test_pair(x, y, settings, effect=False).pvalue
+            return copy(plain)._test_pair(x, y, settings).pvalue
 
         line.advance()
         x, y = map(as_table, tables.joint)
-        joint_test = copy(plain)._test_pair(x, y, settings, effect=True)
+        joint_test = copy(plain)._test_pair(x, y, settings)
         line.advance()
         groups, remaining = tables.explain(
             joint_test.pvalue, pvalue_of, values["level"], values["max_columns"]
@@ -884,7 +882,6 @@ def drift_report(
         joint_test=joint_test,
         column_tests=column_tests,
         kinds=list(tables.encoder.kinds_),
-        effect_sizes=tables.effect_sizes(),
         missing_reference=missing[0],
         missing_new=missing[1],
         explanation=[[names[j] for j in group] for group in groups],
@@ -1067,30 +1064,6 @@ class _Tables:
             left = [j for j in left if j not in groups[-1]]
             remaining = test(left) if left else None
         return groups, remaining
-
-    def effect_sizes(self) -> np.ndarray:
-        """Return the effect size of each column."""
-        kept, others = self.draw_rows(COMPARED_ROWS)
-        sizes = []
-        for j, kind in enumerate(self.encoder.kinds_):
-            x, y = self.of([j])
-            kernel: Any = LaplaceKernel(bandwidth=1.0)
-            if kind == "category" or x.shape[1] > 1:
-                # A single column of numbers is compared in sorted order, in less time.
-                x, y = x[kept], y[others]
-            if kind == "category":
-                # The same value, in less time: one category is in each row.
-                kernel = IndicatorKernel()
-                x, y = (np.argmax(Z, axis=1)[:, np.newaxis] for Z in (x, y))
-            settings = Settings(CompleteU(), [kernel])
-            mmd = MMDEstimator(pooling=None, n_jobs=self.mmd.n_jobs)
-            try:
-                sizes.append(effect_size(mmd._evaluate_pair(x, y, settings).value))
-            except ValueError:
-                # The scale is 0: all rows of a table are equally far from the other.
-                mmd.set_params(normalize=False)
-                sizes.append(float(mmd._evaluate_pair(x, y, settings).value > 0))
-        return np.array(sizes)
 
 
 def _n_values(tables: list[Any]) -> float:

@@ -730,11 +730,11 @@ def _first_columns(names: Sequence[Any], max_columns: int | None) -> list[Any]:
 class DriftReportDisplay(Display):
     """Display of a drift report.
 
-    The line of each column ends at its effect size, the normalised MMD of both tables
-    [1]_ on a scale from 0 to 1. A filled marker means that the adjusted p-value, which
-    is printed at the right, is at most the significance level. The columns that explain
-    the drift are orange, also if they do not differ on their own. The column with the
-    smallest p-value is on top.
+    The line of each column ends at its :ref:`effect size <effect_size>`, from 0 to 1,
+    which is computed from MMD [1]_. A filled marker means that the adjusted p-value,
+    which is printed at the right, is at most the significance level. The columns that
+    explain the drift are orange, also if they do not differ on their own. The column
+    with the smallest p-value is on top.
 
     Use :meth:`from_result`, or the method `plot` of
     :class:`~skdiscrepancy.monitoring.DriftReportResult`.
@@ -831,7 +831,7 @@ class DriftReportDisplay(Display):
         n_drawn, n_columns = len(names), len(self.feature_names)
         columns = self.effect_sizes, self.adjusted_pvalues, self.explains
         sizes, pvalues, explains = (np.asarray(values)[:n_drawn] for values in columns)
-        largest = float(np.max(sizes, initial=0)) or 1.0
+        largest = float(np.nanmax([0.0, *sizes])) or 1.0
         places, small = np.arange(n_drawn), pvalues <= self.level
         colors = np.where(explains, VERMILLION, BLUE)
         ax = self._begin(ax, 6.4, rows_height(n_drawn))
@@ -848,7 +848,7 @@ class DriftReportDisplay(Display):
         ]
         self._name_rows(names)
         ax.set_xlim(-0.03 * largest, 1.1 * largest)
-        ax.set_xlabel("Effect size (normalised MMD)")
+        ax.set_xlabel("Effect size (0 to 1)")
         found = self.pvalue <= self.level
         title = "The tables differ" if found else "No drift detected"
         title += f" (p = {self.pvalue:.2g})"
