@@ -14,7 +14,6 @@ import switches
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import HSICEstimator, MMDEstimator, hsic_score, mmd_score
-from skdiscrepancy._estimators import mmd as mmd_module
 from skdiscrepancy._gram import run as run_module, sorted_columns
 from skdiscrepancy._gram.kernel_gram import gram, line_profile
 from skdiscrepancy._gram.tiles import Gram
@@ -502,8 +501,6 @@ def test_tasks_say_how_large_they_are(score, least_rows, monkeypatch):
         return run_tasks(tasks, work, *args, **kwargs)
 
     monkeypatch.setattr(run_module, "run_tasks", run)
-    # The effect size of a test looks at fewer rows.
-    monkeypatch.setattr(mmd_module, "effect_of", lambda *args, **kwargs: None)
     X, Y = draw(1000)
     score(X, Y, kernel="laplace", bandwidth="median")
     if score is mmd_test:

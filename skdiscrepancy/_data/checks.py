@@ -410,6 +410,12 @@ def refuse_unknown_keywords(
         raise TypeError(message)
 
 
+def count_positional(parameters: Iterable[inspect.Parameter]) -> float:
+    """Return how many arguments may be passed by position."""
+    kinds = [p.kind for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    return np.inf if inspect.Parameter.VAR_POSITIONAL in kinds else len(kinds)
+
+
 def refuse_positional(args: Any, parameters: Any, called: str, documented: Any) -> None:
     """Raise a TypeError for options that are passed by position.
 
@@ -418,8 +424,6 @@ def refuse_positional(args: Any, parameters: Any, called: str, documented: Any) 
     """
     options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     n_data = len(parameters) - len(options)
-    if len(args) <= n_data or any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return
     value, entries = args[n_data], _entries(documented)
     word = rf"\b{type(value).__name__}\b"
     word = re.escape(f'"{value}"') if isinstance(value, str) else word
@@ -542,11 +546,14 @@ def takes_parameters_of(
         changed |= defaults
         changed = {n: changed[n] for n in (set(order) - set(own)) & set(changed)}
 
+        n_data = count_positional(order.values())
+
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             if not kwargs.keys() <= order.keys():
                 refuse_unknown_keywords(kwargs, order, function.__name__)
-            refuse_positional(args, [*order.values()], function.__name__, checked)
+            if len(args) > n_data:
+                refuse_positional(args, [*order.values()], function.__name__, checked)
             return function(*args, **{**changed, **kwargs})
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
@@ -595,6 +602,7 @@ def explains_keywords(method: Function) -> Function:
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return method
     allowed, own = list(parameters)[1:], list(parameters.values())[1:]
+    n_data = count_positional(own)
 
     @wraps(method)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -603,7 +611,8 @@ def explains_keywords(method: Function) -> Function:
         if not kwargs.keys() <= set(allowed):
             known = () if init else self.get_params(deep=False)
             refuse_unknown_keywords(kwargs, allowed, called, known)
-        refuse_positional(args, own, called, type(self) if init else method)
+        if len(args) > n_data:
+            refuse_positional(args, own, called, type(self) if init else method)
         return method(self, *args, **kwargs)
 
     return cast(Function, checked)

@@ -406,7 +406,10 @@ def warn_of_spreads(
     seen = any(isinstance(k, (RadialKernel, EnergyKernel)) for k in kernels)
     points = isinstance(rows, np.ndarray) and rows.dtype.kind == "f"
     # The columns of tables have been scaled, or should not be.
-    if not (seen and points) or isinstance(table, Layout) or is_table(table_of(table)):
+    scaled = type(table) is not np.ndarray and (
+        isinstance(table, Layout) or is_table(table_of(table))
+    )
+    if scaled or not (seen and points):
         return
     with np.errstate(over="ignore"):
         spread = iqr(rows[:: -(-len(rows) // SPREAD_ROWS)], axis=0)

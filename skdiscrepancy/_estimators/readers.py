@@ -149,6 +149,7 @@ class Reader:
         # Kernels on labels, or on positions in a matrix, read columns themselves.
         own = self.kernels is not None and sample_dtype(self.kernels) is None
         own |= any(isinstance(k, PrecomputedKernel) for k in self.kernels or ())
+        own |= all(type(table) is np.ndarray for table in tables)
         if not (isinstance(self.encoder, str) and own):
             self.encoder_ = fit_encoder(self.encoder, tables, names)
         return self.encoder_

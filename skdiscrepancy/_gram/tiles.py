@@ -322,6 +322,9 @@ class Gram:
             for piece, sums in chain.from_iterable(answers):
                 number, (top, bottom, left, right, *_) = piece.number, piece.region
                 if (piece.rows, piece.cols) == (slice(top, bottom), slice(left, right)):
+                    # Moments of many small regions take less memory than their rows.
+                    if moments:
+                        sums = Moments.of_row_sums(sums[0], piece.region.row_length)
                     results[number] = sums
                     continue
                 if results[number] is None:
@@ -334,8 +337,12 @@ class Gram:
                 _add(results[number][1], sums[1], piece.cols.start - left)
         if not moments:
             return results
-        lengths = (region.row_length for region in regions)
-        return [*map(Moments.of_row_sums, (rows for rows, _ in results), lengths)]
+        return [
+            found
+            if isinstance(found, Moments)
+            else Moments.of_row_sums(found[0], region.row_length)
+            for found, region in zip(results, regions, strict=True)
+        ]
 
     def moments(self, design: Design, random_state: RandomStateLike = None) -> Moments:
         """Return the moments of the row means over a design on the rows."""
