@@ -560,3 +560,14 @@ def test_a_band_needs_the_rows_of_the_reference():
     mmd = MMDEstimator(**FEATURES).fit([X[:9], X[9:]])
     with pytest.raises(ValueError, match=r"X is read by blocks.*in memory"):
         BatchScoresDisplay.from_estimator(mmd, [Y])
+
+
+@pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
+def test_a_column_may_be_constant_in_the_reference_sample_only(kernel):
+    X, Y = np.random.RandomState(0).normal(size=(2, 30, 2))
+    X[:, 1] = 0
+    params = {"kernel": kernel, "bandwidth": 1.0, "pooling": None}
+    expected = mmd_score(X, Y, **params)
+    with switches.in_order():
+        assert_allclose(MMDEstimator(**params).fit(X).score(Y), expected, rtol=1e-10)
+    assert_allclose(MMDEstimator(**params).fit(X).score(Y), expected, rtol=1e-10)

@@ -437,7 +437,8 @@ def gram(
     readings: dict[Hashable, Any] = {}
     centred: Rows | None = None
     keys = dict.fromkeys(map(reading_key, kernels))
-    if all(isinstance(key, Real) for key in keys):
+    # Sums within a reference sample are kept for samples with other constant columns.
+    if not reference and all(isinstance(key, Real) for key in keys):
         samples = tuple(varying_columns(*samples))
     for key in keys:
         if key is LabelReading:
