@@ -391,7 +391,7 @@ def check_band(kernel, design, n_columns):
     params = {"design": design, "normalize": False}
     mmd = MMDEstimator(kernel=kernel, n_bandwidths=2, **params).fit(rows)
     display = BatchScoresDisplay.from_estimator(
-        mmd, [rows[:8], rows[5:13]], level=0.6, n_resamples=6, random_state=7
+        mmd, [rows[:8], rows[5:13]], confidence=0.6, n_resamples=6, random_state=7
     )
     generator, scores = np.random.RandomState(7), []
     for _ in range(6):
@@ -428,7 +428,7 @@ def test_a_batch_has_a_band_of_batches_with_at_most_as_many_rows():
 def test_the_picture_shows_scores_labels_and_batches_above_the_band():
     pytest.importorskip("matplotlib")
     display = BatchScoresDisplay.from_scores(
-        [0.1, 0.5, -0.2], labels=["mon", "tue", "wed"], band=(-0.1, 0.2), level=0.9
+        [0.1, 0.5, -0.2], labels=["mon", "tue", "wed"], band=(-0.1, 0.2), confidence=0.9
     )
     assert_array_equal(display.line_.get_ydata(), [0.1, 0.5, -0.2])
     assert_array_equal(display.above_.get_xdata(), [1])
@@ -461,8 +461,8 @@ def test_the_band_needs_a_reference_larger_than_a_batch():
     mmd = MMDEstimator().fit(X)
     with pytest.raises(ValueError, match="A batch has 40 rows, must have at most 38"):
         BatchScoresDisplay.from_estimator(mmd, [X])
-    with pytest.raises(ValueError, match="level == "):
-        BatchScoresDisplay.from_estimator(mmd, [Y], level=1.5)
+    with pytest.raises(ValueError, match="confidence == "):
+        BatchScoresDisplay.from_estimator(mmd, [Y], confidence=1.5)
     with pytest.raises(TypeError, match="must be a fitted MMDEstimator"):
         BatchScoresDisplay.from_estimator(X, [Y])
 

@@ -178,8 +178,8 @@ pool_statistics([1.0, 2.0], pooling="fuse", nu=N(3))
 TableEncoder(max_categories=N(3)).fit_transform(TABLE)
 BandwidthDisplay.from_result(mmd_test(X, Y, random_state=0), level=N(0.125))
 BatchScoresDisplay.from_estimator(MMDEstimator().fit(X), Y, batch_size=N(7), \
-level=N(0.75), n_resamples=N(9), random_state=N(7))
-BatchScoresDisplay.from_scores([0.1, 0.2, 0.3], level=N(0.75))
+confidence=N(0.75), n_resamples=N(9), random_state=N(7))
+BatchScoresDisplay.from_scores([0.1, 0.2, 0.3], confidence=N(0.75))
 ColumnTestsDisplay.from_result(mmd_column_tests(X, Y, random_state=0), \
 level=N(0.125), max_columns=N(1))
 ComparisonDisplay.from_result(mmd_compare(X, Y, Z), level=N(0.125))

@@ -101,12 +101,12 @@ class TestResult(SizedResult):
     >>> import numpy as np
     >>> from skdiscrepancy.inference import mmd_test
     >>> X, Y = np.random.RandomState(0).normal(size=(2, 30, 1))
-    >>> result = mmd_test(X, Y, n_resamples=99, random_state=0)
+    >>> result = mmd_test(X + 1, Y, n_resamples=99, random_state=0)
     >>> result.null_distribution.shape, len(result.kernels), result.method
     ((99,), 16, 'permutation')
     >>> statistic, pvalue = result
     >>> round(statistic, 2), pvalue
-    (4.11, 0.01)
+    (8.76, 0.01)
     >>> low, high = result.effect_interval()
     >>> 0 <= low < result.effect_size < high < 1
     True

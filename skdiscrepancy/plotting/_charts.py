@@ -1081,11 +1081,11 @@ class BatchScoresDisplay(Display):
     reference sample, because rows that both samples share lower the score. Points above
     the band have another colour.
 
-    Without drift, a fraction (1 - `level`) / 2 of all batches is above the band. So
-    expect one false alarm in 40 batches with a level of 0.95. The rows of the reference
-    sample must be independent of each other. If they are neighbours in time that
-    resemble each other, random rows of the reference sample are more alike than batches
-    of consecutive rows, and the band is too narrow.
+    Without drift, a fraction (1 - `confidence`) / 2 of all batches is above the band.
+    So expect one false alarm in 40 batches with a confidence of 0.95. The rows of the
+    reference sample must be independent of each other. If they are neighbours in time
+    that resemble each other, random rows of the reference sample are more alike than
+    batches of consecutive rows, and the band is too narrow.
 
     Use :meth:`from_estimator`, or :meth:`from_scores` if you have the scores.
 
@@ -1100,7 +1100,7 @@ class BatchScoresDisplay(Display):
     band : array-like of shape (2,) or (n_batches, 2), or None, default=None
         Lower and upper end of the band, for all batches or for each batch. None draws
         no band.
-    level : float or None, default=None
+    confidence : float or None, default=None
         Fraction of scores inside the band, for the legend.
 
     Attributes
@@ -1142,7 +1142,7 @@ class BatchScoresDisplay(Display):
     scores: ArrayLike
     labels: Any = None
     band: ArrayLike | None = None
-    level: float | None = None
+    confidence: float | None = None
 
     @classmethod
     def from_estimator(
@@ -1152,7 +1152,7 @@ class BatchScoresDisplay(Display):
         *,
         batch_size: int | None = None,
         by: Any = None,
-        level: float = 0.95,
+        confidence: float = 0.95,
         n_resamples: int = 100,
         random_state: RandomStateLike = None,
         ax: Any = None,
@@ -1175,7 +1175,7 @@ class BatchScoresDisplay(Display):
             Number of consecutive rows of each batch.
         by : str or None, default=None
             Name of the column of a DataFrame that holds the label of each batch.
-        level : float, default=0.95
+        confidence : float, default=0.95
             Fraction of the scores of the reference sample inside the band.
         n_resamples : int, default=100
             Number of random batches of the reference sample.
@@ -1193,23 +1193,25 @@ class BatchScoresDisplay(Display):
             raise TypeError(
                 f"estimator == {shown(estimator)}, must be a fitted MMDEstimator."
             )
-        level = check_number(level, "level", strict=True, most=1)
+        confidence = check_number(confidence, "confidence", strict=True, most=1)
         n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=2)
         scores, labels, sizes = estimator._score_batches(batches, batch_size, by)
         known = np.unique(sizes)
         if len(known) > MOST_SIZES:
             places = np.linspace(0, len(known) - 1, MOST_SIZES + 1)[:-1]
             known = known[places.astype(int)]
-        tails = [(1 - level) / 2, (1 + level) / 2]
+        tails = [(1 - confidence) / 2, (1 + confidence) / 2]
         bands = []
         for size in known:
             usual = estimator._score_held_out(int(size), n_resamples, random_state)
             # A new score is above the i-th of n with probability i / (n + 1), so this
-            # method leaves the fraction `level` inside on average.
+            # method leaves the fraction `confidence` inside on average.
             bands.append(np.quantile(usual, tails, method="weibull"))
         band = np.array(bands)[np.searchsorted(known, sizes, "right") - 1]
         named = None if by is None else labels
-        return cls.from_scores(scores, labels=named, band=band, level=level, ax=ax)
+        return cls.from_scores(
+            scores, labels=named, band=band, confidence=confidence, ax=ax
+        )
 
     @classmethod
     def from_scores(
@@ -1218,7 +1220,7 @@ class BatchScoresDisplay(Display):
         *,
         labels: Any = None,
         band: ArrayLike | None = None,
-        level: float | None = None,
+        confidence: float | None = None,
         ax: Any = None,
     ) -> Self:
         """Draw scores that you have computed.
@@ -1231,7 +1233,7 @@ class BatchScoresDisplay(Display):
             Labels of the batches. None numbers the batches from 0.
         band : array-like of shape (2,) or (n_batches, 2), or None, default=None
             Lower and upper end of the band, for all batches or for each batch.
-        level : float or None, default=None
+        confidence : float or None, default=None
             Fraction of scores inside the band, for the legend.
         ax : matplotlib Axes, default=None
             Axes to draw in. None creates new axes.
@@ -1241,7 +1243,9 @@ class BatchScoresDisplay(Display):
         display : BatchScoresDisplay
             The display, already drawn.
         """
-        return cls(scores=scores, labels=labels, band=band, level=level).plot(ax=ax)
+        return cls(scores=scores, labels=labels, band=band, confidence=confidence).plot(
+            ax=ax
+        )
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the scores and the band.
@@ -1263,7 +1267,9 @@ class BatchScoresDisplay(Display):
         if band is not None:
             # Each batch has its own band, half a step to each side.
             edges = np.repeat(np.append(places, len(places)) - 0.5, 2)[1:-1]
-            share = "" if self.level is None else f"{100 * self.level:g} % of "
+            share = (
+                "" if self.confidence is None else f"{100 * self.confidence:g} % of "
+            )
             label = f"{share}batches of the reference"
             style = {"color": GREY, "alpha": 0.2, "linewidth": 0, "label": label}
             self.band_ = ax.fill_between(edges, *np.repeat(band, 2, axis=0).T, **style)
