@@ -148,7 +148,7 @@ def display_targets():
             [
                 {**statistic, **SEED},
                 {
-                    **level,
+                    "confidence": level["level"],
                     "batch_size": params.sizes("2", "3", "np.int64(5)", "None"),
                     "n_resamples": params.sizes("2", "5"),
                     "random_state": SEED["random_state"],
