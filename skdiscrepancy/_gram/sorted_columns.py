@@ -204,12 +204,18 @@ class SortedColumn:
     """One column in increasing order, which several kernels share, with its weights."""
 
     def __init__(self, column: np.ndarray, weights: Weights = None):
-        self.order = np.argsort(column)
-        self.values = column[self.order]
+        self.column = column
+        # To sort values takes a fraction of the time of their order.
+        self.values = np.sort(column) if weights is None else column[self.order]
         self.weights = None if weights is None else weights[self.order]
         self.steps = steps_of(self.values)
         with np.errstate(over="ignore"):
             self.span = float(self.values[-1] - self.values[0])
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The rows in the order of their values."""
+        return np.argsort(self.column)
 
     def in_rows(self, ordered: np.ndarray) -> np.ndarray:
         """Return numbers of the sorted values in the order of the rows."""
@@ -225,7 +231,7 @@ class Line(Leaf):
         self, column: SortedColumn, profile: AnyProfile, *, wide: bool = False
     ):
         self.column, self.profile, self.wide = column, profile, wide
-        self.n_rows = len(column.order)
+        self.n_rows = len(column.values)
 
     @property
     def diagonal(self) -> float | np.ndarray:
