@@ -325,7 +325,19 @@ def _choose(quantile: Any, rule: str, n_bandwidths: int) -> list[float]:
     low, high = quantile(0.05), quantile(0.95)
     if rule == "dyadic":
         # Half the smallest float is zero, and twice the largest float is infinite.
-        return _dyadic_steps(max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2))
+        low, high = max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2)
+        n_halves = max(ceil(2 * (log2(high) - log2(low)) - 1e-9), 0)
+        # Steps of sqrt(2), or of a power of two if these were too many.
+        step = 1
+        while n_halves // step + 1 > (MAX_HALVES if step == 1 else MAX_OCTAVES):
+            step = 2 * step
+        # All bandwidths are `low` or `low * sqrt(2)` times a power of two. Rates of
+        # kernels then double exactly, so that one exponential can be the square of
+        # another.
+        halves = np.arange(0, -(-n_halves // step) * step + 1, step)
+        starts = np.where(halves % 2, low * sqrt(2.0), low)
+        with np.errstate(over="ignore"):
+            return np.minimum(np.ldexp(starts, halves // 2), LARGEST).tolist()
     with np.errstate(over="ignore", invalid="ignore"):
         grid = np.linspace(low, high, n_bandwidths)
     if not np.all(np.isfinite(grid)):
@@ -333,25 +345,6 @@ def _choose(quantile: Any, rule: str, n_bandwidths: int) -> list[float]:
         shares = np.linspace(0, 1, n_bandwidths)
         grid = low * (1 - shares) + high * shares
     return grid.tolist()
-
-
-def _dyadic_steps(low: float, high: float) -> list[float]:
-    """Return bandwidths from `low` to at least `high` in steps of sqrt(2).
-
-    If this gives too many bandwidths, the step is 2, or a larger power of two for data
-    that spread over many orders of magnitude.
-    """
-    octaves = log2(high) - log2(low)
-    n_halves = max(ceil(2 * octaves - 1e-9), 0)
-    step = 1
-    while n_halves // step + 1 > (MAX_HALVES if step == 1 else MAX_OCTAVES):
-        step = 2 * step
-    # All bandwidths are `low` or `low * sqrt(2)` times a power of two. Rates of kernels
-    # then double exactly, so that one exponential can be the square of another.
-    halves = np.arange(0, -(-n_halves // step) * step + 1, step)
-    starts = np.where(halves % 2, low * sqrt(2.0), low)
-    with np.errstate(over="ignore"):
-        return np.minimum(np.ldexp(starts, halves // 2), LARGEST).tolist()
 
 
 def _distances(X: Any, p: Any) -> np.ndarray:

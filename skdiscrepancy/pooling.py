@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -69,9 +67,14 @@ def normalize_statistics(
     >>> normalize_statistics([1.0, 0.0], [2.0, 0.0]).tolist()
     [0.5, 0.0]
     """
-    statistics = _finite_vector(statistics, "statistics")
-    scales = _finite_vector(scales, "scales", statistics.shape)
-    limits = _as_numbers(rounding, "rounding")
+    statistics = _numbers(statistics, "statistics", least=0)
+    scales = _numbers(scales, "scales", least=0)
+    if scales.shape != statistics.shape:
+        raise ValueError(
+            f"scales has shape {scales.shape}, must have {statistics.shape} as "
+            "statistics."
+        )
+    limits = _numbers(rounding, "rounding")
     if limits.shape not in ((), statistics.shape) or not np.all(limits >= 0):
         raise ValueError(
             f"rounding == {shown(rounding)}, must be a number >= 0, or as many as "
@@ -100,14 +103,6 @@ def normalize_statistics(
             "normalize=False, or rescale the data."
         )
     return normalized
-
-
-def _as_numbers(values: Any, name: str) -> np.ndarray:
-    """Return numbers as an array, or raise an error that names the parameter."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be finite numbers: {error}.") from None
 
 
 def pool_statistics(
@@ -156,7 +151,7 @@ def pool_statistics(
     fuse 1.931
     max 2.0
     """
-    statistics = _finite_vector(statistics, "statistics", least=1)
+    statistics = _numbers(statistics, "statistics", least=1)
     check_value(pooling, "pooling")
     if pooling is None:
         refuse_several(statistics.size)
@@ -174,23 +169,23 @@ def pool_statistics(
     return unit * float(fuse(statistics / unit, rate))
 
 
-def _finite_vector(
-    values: ArrayLike, name: str, shape: Any = None, least: int = 0
-) -> np.ndarray:
-    """Return one finite number for each kernel as an array, or raise an error."""
-    vector = _as_numbers(values, name)
-    if vector.ndim != 1 or vector.size < least:
+def _numbers(values: ArrayLike, name: str, least: int | None = None) -> np.ndarray:
+    """Return finite numbers as an array, of one dimension if they have a `least` size.
+
+    Other values raise an error that names the parameter.
+    """
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be finite numbers: {error}.") from None
+    if least is not None and (numbers.ndim != 1 or numbers.size < least):
         raise ValueError(
-            f"{name} has shape {vector.shape}, must have one dimension and at least "
+            f"{name} has shape {numbers.shape}, must have one dimension and at least "
             "one entry."
         )
-    if shape is not None and vector.shape != shape:
-        raise ValueError(
-            f"{name} has shape {vector.shape}, must have {shape} as statistics."
-        )
-    if not np.all(np.isfinite(vector)):
+    if not np.all(np.isfinite(numbers)):
         raise ValueError(f"{name} must be finite numbers.")
-    return vector
+    return numbers
 
 
 def fuse(statistics: np.ndarray, nu: float) -> np.ndarray:

@@ -39,12 +39,10 @@ from skdiscrepancy._data.frames import (
     CODED,
     WORDS,
     Column,
-    Layout,
     Summary,
     column_error,
     is_table,
     merge_summaries,
-    names_of,
     needs_encoding,
     read_columns,
     series_of,
@@ -587,25 +585,6 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
     except TypeError:
         types = f"values of the types {', '.join(str(part.dtype) for part in parts)}"
         raise TypeError(f"The samples have {types}, {one_type}") from None
-
-
-def layout_of(encoder: Any, X: Any) -> Any:
-    """Return where the columns of a table stand after encoding, for kernels.
-
-    The columns of other transformers than a TableEncoder are the columns that come out.
-    """
-    if isinstance(X, LazyRows):
-        X = X.header
-    if encoder is None:
-        return X
-    if hasattr(encoder, "output_slices_"):
-        blocks = [list(range(s.start, s.stop)) for s in encoder.output_slices_]
-        return Layout(names_of(X), blocks, X)
-    try:
-        names = list(encoder.get_feature_names_out())
-    except (AttributeError, NotImplementedError, ValueError):
-        return None
-    return Layout(names, [[j] for j in range(len(names))])
 
 
 class MissingLabel(Enum):

@@ -113,7 +113,7 @@ class DecayGram(Gram):
 def decay_sums(x, rates, **options):
     """Return the sums of the rows and of the columns of exponentials."""
     tile = Tile(*(slice(0, n) for n in x.shape), **options)
-    return DecayGram(x, rates).both_sums(tile)
+    return DecayGram(x, rates).tile_sums(tile)
 
 
 def decay_group_sums(x, rates, row_groups, col_groups):

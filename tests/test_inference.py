@@ -97,9 +97,11 @@ def test_every_division_has_the_mmd_of_its_samples(m, n, n_groups, unbiased):
     rng = np.random.RandomState(0)
     X = rng.normal(size=(m + n, 2))
     bounds, owners, levels = sample_groups([m, n], n_groups)
-    M, _, _, diagonal = gram_of(KERNELS, X).group_sums(bounds)
+    joint = gram_of(KERNELS, X)
+    M = joint.group_sums(bounds).groups
     if not unbiased:
-        M += [np.diag(own) for own in np.add.reduceat(diagonal, bounds[:-1], axis=1)]
+        diagonals = np.add.reduceat(joint.diagonal(), bounds[:-1], axis=1)
+        M += [np.diag(own) for own in diagonals]
     weights = [1 / (s * (s - unbiased)) + 1 / (m * n) for s in (m, n)]
     options = Options("permutation", 6, n_groups, "max").ready([], rng, QUIET)
     drawn = draw_owners(owners, levels, options)

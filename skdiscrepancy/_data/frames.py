@@ -105,10 +105,9 @@ def as_table(X: Any, *, named: bool = False) -> Any:
         rows = (v for v in X[:1] if not isinstance(v, (list, tuple)))
         flat = any(not (v.shape if hasattr(v, "shape") else np.ndim(v)) for v in rows)
         return [[value] for value in X] if flat else X
-    if is_a(X, "pyarrow", "ChunkedArray"):
-        return sys.modules["pyarrow"].table({"0": X})
     if len(getattr(X, "shape", ())) != 1:
-        return X
+        chunked = not hasattr(X, "shape") and is_a(X, "pyarrow", "ChunkedArray")
+        return sys.modules["pyarrow"].table({"0": X}) if chunked else X
     if issparse(X):
         X = X.toarray()
     if isinstance(X, np.ndarray) or is_a(X, "dask.array", "Array"):

@@ -18,8 +18,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._data.arrays import (
-    as_block,
-    as_rows,
     check_weights,
     is_on_disk,
     n_rows,
@@ -351,8 +349,15 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Return the effect size of validated rows, as `_compare` takes them."""
         own = copy(self)
         own.__dict__.update(OF_EFFECT)
-        # Copies, because users may change their data before they ask for the number.
-        return Effect(partial(own._compute_effect, *map(_copied, rows)))
+        # Copies of what is in memory, because users may change their data before they
+        # ask for the number.
+        kept = [
+            Z
+            if Z is None or isinstance(Z, LazyRows) or is_on_disk(Z)
+            else Z.astype(Z.dtype)
+            for Z in rows
+        ]
+        return Effect(partial(own._compute_effect, *kept))
 
     @in_one_blas_thread
     def _compute_effect(self, *rows: Any) -> DiscrepancyResult:
@@ -376,13 +381,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     @property
     def _run(self) -> Run:
         return Run(self.n_jobs, self.verbose)
-
-
-def _copied(Z: Any) -> Any:
-    """Return a copy of rows or weights that are in memory."""
-    if Z is None or isinstance(Z, LazyRows) or is_on_disk(Z):
-        return Z
-    return as_rows(as_block(Z).copy())
 
 
 # Rows that show how a column is spread, and the largest ratio of two spreads.

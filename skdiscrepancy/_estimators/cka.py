@@ -32,7 +32,7 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.base import check_parameters, collection_of
-from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._estimators.readers import Reader, layout_of
 from skdiscrepancy._gram.factors import (
     Factor,
     LazyFactors,
@@ -61,7 +61,7 @@ from skdiscrepancy.kernels._names import (
     check_kernel,
     kernel_name,
 )
-from skdiscrepancy.tables import encode_target, fit_target_encoder, layout_of
+from skdiscrepancy.tables import encode_target, fit_target_encoder
 
 # Norms of centred matrices below this fraction of the trace are rounding errors.
 CONSTANT = 1e-12

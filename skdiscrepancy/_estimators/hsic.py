@@ -24,7 +24,12 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
+from skdiscrepancy._estimators.readers import (
+    Reader,
+    layout_of,
+    lazy_target_kernels,
+    pair_of_rows,
+)
 from skdiscrepancy._gram.factors import factor_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.frequency_groups import FeaturePair
@@ -58,7 +63,7 @@ from skdiscrepancy.kernels._base import (
     sample_dtype,
 )
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
-from skdiscrepancy.tables import encode_target, fit_target_encoder, layout_of
+from skdiscrepancy.tables import encode_target, fit_target_encoder
 
 
 def reads_labels(settings: Settings) -> bool:

@@ -34,6 +34,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
+from skdiscrepancy._estimators.readers import layout_of
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.groups import (
@@ -57,7 +58,6 @@ from skdiscrepancy._statistics.second_order import (
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import PrecomputedKernel, check_gram, refuse_balanced
 from skdiscrepancy.kernels._names import tag_sparse
-from skdiscrepancy.tables import layout_of
 
 # Why kernels with values that depend on numbers of rows have no witness function.
 FOR_POINTS = (

@@ -22,6 +22,7 @@ from skdiscrepancy._data.arrays import (
     is_numeric,
     is_on_disk,
     kind_of_blocks,
+    names_of,
     refuse_different_labels,
     unique_names,
     validate_with_target,
@@ -36,7 +37,7 @@ from skdiscrepancy._data.blocks import (
     views_of,
 )
 from skdiscrepancy._data.checks import warn_user
-from skdiscrepancy._data.frames import as_numbers, as_table, needs_encoding
+from skdiscrepancy._data.frames import Layout, as_numbers, as_table, needs_encoding
 from skdiscrepancy._gram.run import BRIEF, progress
 from skdiscrepancy.kernels._base import (
     IndicatorKernel,
@@ -223,6 +224,25 @@ class Reader:
             if not self.dense and type(Z) is not np.ndarray:
                 options["accept_sparse"] = accept_sparse(Z, name, self.kernels)
         return options
+
+
+def layout_of(encoder: Any, X: Any) -> Any:
+    """Return where the columns of a table stand after encoding, for kernels.
+
+    The columns of other transformers than a TableEncoder are the columns that come out.
+    """
+    if isinstance(X, LazyRows):
+        X = X.header
+    if encoder is None:
+        return X
+    if hasattr(encoder, "output_slices_"):
+        blocks = [list(range(s.start, s.stop)) for s in encoder.output_slices_]
+        return Layout(names_of(X), blocks, X)
+    try:
+        names = list(encoder.get_feature_names_out())
+    except (AttributeError, NotImplementedError, ValueError):
+        return None
+    return Layout(names, [[j] for j in range(len(names))])
 
 
 def refuse_target(X: Any, y: Any, first: str, name: str) -> None:

@@ -22,13 +22,13 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.readers import layout_of
 from skdiscrepancy._gram.feature_maps import have_features
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import Blocks, blocks_of
 from skdiscrepancy._gram.run import Run, Work, run_all
 from skdiscrepancy._statistics.second_order import check_finite, complete
 from skdiscrepancy.kernels._names import kernel_name
-from skdiscrepancy.tables import layout_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -382,12 +382,12 @@ class MixedGram(KernelGram):
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Return the sums over groups of rows, in sorted order where kernels allow."""
         n_groups = len(bounds) - 1
-        shapes: list[Any] = [(n_groups, n_groups), (self.n,), (), (self.n,)]
-        sums = GroupSums(*(np.empty((self.n_kernels, *shape)) for shape in shapes))
+        shapes: list[Any] = [(n_groups, n_groups), (self.n,), ()]
+        sums = [np.empty((self.n_kernels, *shape)) for shape in shapes]
         for ks, part in self._each("groups", n_groups):
-            for out, own in zip(sums, part.group_sums(bounds), strict=True):
+            for out, own in zip(sums, part.group_sums(bounds), strict=False):
                 out[ks] = own
-        return sums
+        return GroupSums(*sums)
 
 
 def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
@@ -435,7 +435,7 @@ def gram(
         maps = kept.maps if kept else FeatureMaps(kernels, n_components, seed, *samples)
         return FeatureGram(maps, blocks_of(*samples, run=run), weights, kept=kept)
     readings: dict[Hashable, Any] = {}
-    centred: Rows | None = None
+    centred: Any = None
     keys = dict.fromkeys(map(reading_key, kernels))
     # Sums within a reference sample are kept for samples with other constant columns.
     if not reference and all(isinstance(key, Real) for key in keys):
@@ -448,7 +448,8 @@ def gram(
         elif key is FunctionReading:
             readings[key] = FunctionReading(Rows(*samples, centred=False))
         elif isinstance(key, Real):
-            centred = centred or Rows(*samples, reference=reference)
+            if centred is None:
+                centred = Rows(*samples, reference=reference)
             rows = centred.check_range() if key == 2 else centred
             readings[key] = DistanceReading(rows, float(key))
         else:

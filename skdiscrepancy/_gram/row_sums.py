@@ -84,11 +84,6 @@ class Measure(NamedTuple):
         squares, pairs = float(weights @ weights), float(weights @ others)
         return cls(weights, others, total, squares, pairs)
 
-    @property
-    def size(self) -> float:
-        """Effective number of rows, (sum w_i)^2 / sum w_i^2."""
-        return self.total**2 / self.squares
-
     def at(self, rows: Any) -> Measure:
         """Return the weights of some rows, with the sums over all rows."""
         if not np.ndim(self.weights):

@@ -500,9 +500,7 @@ class SortedGram(Gram):
         groups = np.searchsorted(bounds, self.lines[0].column.order, "right") - 1
         work = Work(ordered_groups, self.lines, groups, len(bounds) - 1)
         found = run_all(range(self.n_kernels), work, self.run)
-        groups, rows, squares = map(np.array, zip(*found, strict=True))
-        diagonal = np.array([np.full(self.n, line.diagonal) for line in self.lines])
-        return GroupSums(groups, rows, squares, diagonal)
+        return GroupSums(*map(np.array, zip(*found, strict=True)))
 
     def keep(self, sample: Any, *, scales: bool) -> tuple[Any, ...]:
         """Return the sorted sample with its weights, and the states of kernels."""

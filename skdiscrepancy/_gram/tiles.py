@@ -78,13 +78,14 @@ LONG = 240.0
 class GroupSums(NamedTuple):
     """Sums of the off-diagonal entries of symmetric matrices, one for each kernel.
 
-    Over pairs of groups, over rows, and of squares; and the diagonal of each matrix.
+    Over pairs of groups, over rows, and of squares. Groups of random rows also have the
+    sums of the diagonal over each group.
     """
 
     groups: np.ndarray
     rows: np.ndarray
     squares: np.ndarray
-    diagonal: np.ndarray
+    diagonal: np.ndarray | None = None
 
 
 class Tile(NamedTuple):
@@ -112,11 +113,6 @@ class Tile(NamedTuple):
     want_cols: bool = True
     band: tuple[int, int] | None = None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns."""
-        return length(self.rows), length(self.cols)
-
 
 class Gram:
     """One symmetric operator for each kernel of a collection, on `n` rows.
@@ -143,6 +139,9 @@ class Gram:
         Number of rows of a tile whose temporary arrays fit into the cache.
     known : dict
         What :func:`compiled_sums` takes for each kernel that it can sum.
+    from_means : callable or None
+        Takes `unbiased`, and returns values, sizes and errors of statistics that need
+        no sums of rows.
     """
 
     n: int
@@ -156,6 +155,7 @@ class Gram:
     run: Run = QUIET
     tile = 256
     known: Mapping[int, tuple[str, float]] = MappingProxyType({})
+    from_means: Any = None
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield (k, values of kernel k on rows x cols), in any order of k.
@@ -244,22 +244,9 @@ class Gram:
     def fold(self, how: Fold) -> Iterator[Folded]:
         """Yield what a fold makes of the row sums of some kernels, for each sample.
 
-        The sums of all kernels and rows need never be in memory at once.
+        The sums of all kernels and rows need never be in memory at once. Sums within
+        the first sample may be kept.
         """
-        found = [*map(how.step, self.row_sums(how.diagonal))]
-        yield list(range(self.n_kernels)), self.dtype, found
-
-    def keep(self, sample: Any, *, scales: bool) -> Any:
-        """Return the sums within the only sample, without the diagonal."""
-        region = square(0, self.n, diagonal=False)
-        return self.walk([region], self.stacked_weights)[0][0]
-
-    def from_means(self, *, unbiased: bool) -> Any:
-        """Return values, sizes and errors that need no sums of rows, if there are."""
-        return None
-
-    def row_sums(self, diagonal: bool) -> list[RowSums]:
-        """Return the row sums of all samples. Those within the first may be kept."""
         measures, sizes = self.measures, self.sizes or (self.n,)
         weights = self.stacked_weights
         bounds = np.cumsum([0, *sizes]).tolist()
@@ -267,23 +254,31 @@ class Gram:
             first, last = bounds[-2:]
             regions = [Region(first, last, a, b) for a, b in pairwise(bounds[:-1])]
             sums = [own for own, _ in self.walk(regions, weights)]
-            return [RowSums(len(measures), sums)]
-        if len(sizes) == 1:
-            return [RowSums(0, [self.sums(weights, diagonal=diagonal)], measures[0])]
-        m, n = sizes
-        regions = [square(m, m + n, diagonal=False), Region(0, m, m, m + n)]
-        if self.kept is None:
-            regions.append(square(0, m, diagonal=False))
-        (within_y, _), (cross_x, cross_y), *others = self.walk(regions, weights)
-        within_x = others[0][0] if others else self.kept
-        # Statistics that are not finite are refused later.
-        with np.errstate(all="ignore"):
-            if diagonal:
-                # Not within the walk, because the sums without a diagonal are kept.
-                own = self.diagonal() * (1.0 if weights is None else weights)
-                within_x, within_y = within_x + own[:, :m], within_y + own[:, m:]
-            sums = [within_x, within_y, cross_x, cross_y]
-            return rows_of_both(sums, measures, self.held_out)
+            rows = [RowSums(len(measures), sums)]
+        elif len(sizes) == 1:
+            sums = [self.sums(weights, diagonal=how.diagonal)]
+            rows = [RowSums(0, sums, measures[0])]
+        else:
+            m, n = sizes
+            regions = [square(m, m + n, diagonal=False), Region(0, m, m, m + n)]
+            if self.kept is None:
+                regions.append(square(0, m, diagonal=False))
+            (within_y, _), (cross_x, cross_y), *others = self.walk(regions, weights)
+            within_x = others[0][0] if others else self.kept
+            # Statistics that are not finite are refused later.
+            with np.errstate(all="ignore"):
+                if how.diagonal:
+                    # Not within the walk, because sums without a diagonal are kept.
+                    own = self.diagonal() * (1.0 if weights is None else weights)
+                    within_x, within_y = within_x + own[:, :m], within_y + own[:, m:]
+                sums = [within_x, within_y, cross_x, cross_y]
+                rows = rows_of_both(sums, measures, self.held_out)
+        yield list(range(self.n_kernels)), self.dtype, [*map(how.step, rows)]
+
+    def keep(self, sample: Any, *, scales: bool) -> Any:
+        """Return the sums within the only sample, without the diagonal."""
+        region = square(0, self.n, diagonal=False)
+        return self.walk([region], self.stacked_weights)[0][0]
 
     def totals(self, *, diagonal: bool = True) -> np.ndarray:
         """Return the sum of all entries of each matrix."""
@@ -296,7 +291,6 @@ class Gram:
 
         Partial sums are added in a fixed order, whatever the number of threads is.
         """
-        K = self.n_kernels
         results: list[Any] = [None] * len(regions)
         if weights is not None:
             weights = weights.astype(self.dtype, copy=False)
@@ -328,13 +322,15 @@ class Gram:
                     results[number] = sums
                     continue
                 if results[number] is None:
-                    rows = cols = np.zeros((K, bottom - top))
+                    rows = cols = np.zeros((self.n_kernels, bottom - top))
                     # Both halves of a symmetric region are rows.
                     if not piece.region.symmetric:
-                        cols = np.zeros((K, right - left))
+                        cols = np.zeros((self.n_kernels, right - left))
                     results[number] = rows, cols
-                _add(results[number][0], sums[0], piece.rows.start - top)
-                _add(results[number][1], sums[1], piece.cols.start - left)
+                starts = piece.rows.start - top, piece.cols.start - left
+                for own, part, at in zip(results[number], sums, starts, strict=True):
+                    if part is not None:
+                        own[:, at : at + part.shape[1]] += part
         if not moments:
             return results
         return [
@@ -399,7 +395,7 @@ class Gram:
                 if a != b:
                     groups[:, b, a] += part.transpose(0, 2, 1)
                     rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
-        return GroupSums(groups, rows, squares, self.diagonal())
+        return GroupSums(groups, rows, squares)
 
     def shared(self, rows: Index, cols: Index) -> Iterator[Shared]:
         """Yield all kernels, by what they share on a tile."""
@@ -410,37 +406,36 @@ class Gram:
         )
 
     def tile_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the sums of rows and, if wanted, of columns of a tile."""
-        if tile.drop_diagonal:
-            # Half of the pairs: the columns below the diagonal are rows above it.
-            below = tile._replace(band=(0, tile.shape[0]))
-            return np.add(*self.both_sums(below)), None
-        row_sums, col_sums = self.both_sums(tile)
-        return row_sums, col_sums if tile.want_cols else None
+        """Return the sums of rows and, if wanted, of columns of a tile.
 
-    def both_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of rows and of columns, by compiled loops where possible."""
-        row_sums, col_sums = (np.empty((self.n_kernels, n)) for n in tile.shape)
-        outs = [np.empty(tile.shape, dtype=self.dtype)] * self.n_kernels
+        By compiled loops where possible.
+        """
+        shape = length(tile.rows), length(tile.cols)
+        row_sums, col_sums = (np.empty((self.n_kernels, n)) for n in shape)
+        outs = [np.empty(shape, dtype=self.dtype)] * self.n_kernels
+        # Half of the pairs: the columns below the diagonal are rows above it.
+        band = (0, shape[0]) if tile.drop_diagonal else tile.band
         for members, arrays, evaluate in self.shared(tile.rows, tile.cols):
             known = [k for k in members if k in self.known]
             loops = [self.known[k] for k in known]
-            found = known and compiled_sums(arrays, loops, tile.weights, tile.band)
+            found = known and compiled_sums(arrays, loops, tile.weights, band)
             if found:
                 row_sums[known], col_sums[known] = found
                 members = {k: members[k] for k in members if k not in self.known}
                 if not members:
                     continue
             of_rows, of_cols = tile.weights or (
-                np.ones(n, dtype=self.dtype) for n in tile.shape
+                np.ones(n, dtype=self.dtype) for n in shape
             )
-            outside = None if tile.band is None else ~in_band(tile.shape, *tile.band)
+            outside = None if band is None else ~in_band(shape, *band)
             for k, values in evaluate(members, outs):
                 if outside is not None:
                     values[outside] = 0
                 row_sums[k] = values @ of_cols
                 col_sums[k] = of_rows @ values
-        return row_sums, col_sums
+        if tile.drop_diagonal:
+            return row_sums + col_sums, None
+        return row_sums, col_sums if tile.want_cols else None
 
     def tile_groups(
         self, tile: Tile, row_groups: np.ndarray, col_groups: np.ndarray
@@ -449,11 +444,12 @@ class Gram:
 
         Groups are increasing numbers from 0 on.
         """
-        both, (n_rows, n_cols) = (row_groups, col_groups), tile.shape
+        both = row_groups, col_groups
+        n_rows, n_cols = map(len, both)
         n_groups = [int(groups[-1]) + 1 for groups in both]
         shapes: list[Any] = [n_groups, [n_rows], [n_cols], []]
         sums = [np.empty((self.n_kernels, *shape)) for shape in shapes]
-        outs = [np.empty(tile.shape, dtype=self.dtype)] * self.n_kernels
+        outs = [np.empty((n_rows, n_cols), dtype=self.dtype)] * self.n_kernels
         for members, arrays, evaluate in self.shared(tile.rows, tile.cols):
             if len(self.known) == self.n_kernels:
                 ks = list(members)
@@ -846,50 +842,41 @@ def as_indices(index: Index) -> np.ndarray:
 
 
 class _Piece(NamedTuple):
-    """Some rows and columns of the region with a number."""
+    """Some rows and columns of the region with a number, and how many pairs they have.
+
+    Of a symmetric piece `on_diagonal`, half of the pairs are enough.
+    """
 
     number: int
     region: Region
     rows: slice
     cols: slice
-
-    @property
-    def on_diagonal(self) -> bool:
-        """Whether the piece is symmetric, so that half of it is enough."""
-        return self.region.symmetric and self.rows == self.cols
-
-    @property
-    def n_pairs(self) -> float:
-        """Number of pairs of the piece."""
-        area = length(self.rows) * length(self.cols)
-        return area / (2 if self.on_diagonal else 1)
-
-
-def _add(total: np.ndarray, part: np.ndarray | None, start: int) -> None:
-    """Add sums of some rows to the sums of all rows."""
-    if part is not None:
-        total[:, start : start + part.shape[1]] += part
+    on_diagonal: bool
+    n_pairs: float
 
 
 def _tasks(regions: list[Region], tile: int) -> Iterator[list[_Piece]]:
     """Group small regions, and cut large regions into pieces of about equal work."""
     batch: list[_Piece] = []
-    area = 0
+    n_pairs = 0.0
     for index, region in enumerate(regions):
         rows = slice(region.row_start, region.row_stop)
         cols = slice(region.col_start, region.col_stop)
         longest = max(length(rows), length(cols))
         step = max(MIN_PIECE, tile * -(-longest // (STRIPES * tile)))
-        cells = _cells(rows, cols, step, half=region.symmetric)
-        pieces = [_Piece(index, region, *cell) for cell in cells]
+        pieces = []
+        for cell in _cells(rows, cols, step, half=region.symmetric):
+            half = region.symmetric and cell[0] == cell[1]
+            area = length(cell[0]) * length(cell[1]) / (1 + half)
+            pieces.append(_Piece(index, region, *cell, half, area))
         if len(pieces) > 1:
             yield from ([piece] for piece in pieces)
             continue
         batch += pieces
-        area += length(rows) * region.row_length
-        if area >= MIN_PIECE**2:
+        n_pairs += sum(piece.n_pairs for piece in pieces)
+        if n_pairs >= MIN_PIECE**2 / 2:
             yield batch
-            batch, area = [], 0
+            batch, n_pairs = [], 0.0
     if batch:
         yield batch
 
@@ -912,14 +899,14 @@ def _sum_pieces(
     """Return the sums of the rows and columns of pieces, tile by tile."""
     answers = []
     for piece in pieces:
-        _, region, all_rows, all_cols = piece
+        _, region, all_rows, all_cols, on_diagonal, _ = piece
         # Columns of a symmetric region are rows of its other half. The moments of the
         # rows of a rectangle do not need its columns.
         want_cols = region.symmetric or not moments
         row_sums = col_sums = np.zeros((gram.n_kernels, length(all_rows)))
-        if not piece.on_diagonal:
+        if not on_diagonal:
             col_sums = np.zeros((gram.n_kernels, length(all_cols)))
-        for rows, cols in _cells(all_rows, all_cols, side, half=piece.on_diagonal):
+        for rows, cols in _cells(all_rows, all_cols, side, half=on_diagonal):
             end_if_stopped()
             diagonal = region.symmetric and rows == cols
             tile = Tile(
@@ -930,9 +917,12 @@ def _sum_pieces(
                 want_cols=want_cols and not diagonal,
             )
             row_part, col_part = gram.tile_sums(tile)
-            _add(row_sums, row_part, rows.start - all_rows.start)
-            _add(col_sums, col_part, cols.start - all_cols.start)
-        without = piece.on_diagonal or not want_cols
+            at = rows.start - all_rows.start
+            row_sums[:, at : at + row_part.shape[1]] += row_part
+            if col_part is not None:
+                at = cols.start - all_cols.start
+                col_sums[:, at : at + col_part.shape[1]] += col_part
+        without = on_diagonal or not want_cols
         answers.append((piece, (row_sums, None if without else col_sums)))
     return answers
 

@@ -44,7 +44,7 @@ LEAST_DIAGONAL = 2.0**-300
 def accurate_group_sums(gram: Gram, bounds: np.ndarray) -> GroupSums:
     """Sum over all pairs of groups, in float64 if float32 has no squares."""
     sums = gram.group_sums(bounds)
-    groups, _, squares, diagonal = sums
+    groups, rows, squares, diagonal = sums
     check_finite(groups)
     # Features may leave out the squares.
     nonzero = np.any(groups, axis=(1, 2))[: len(squares)]
@@ -54,9 +54,10 @@ def accurate_group_sums(gram: Gram, bounds: np.ndarray) -> GroupSums:
             return accurate_group_sums(DoubleGram(gram), bounds)
         # Beside a diagonal with squares, values without squares are those of a narrow
         # kernel, which vanishes.
+        diagonal = gram.diagonal() if diagonal is None else diagonal
         refuse(lost & (np.abs(diagonal).max(axis=1) < LEAST_DIAGONAL))
-    for part in sums[1:]:
-        check_finite(part)
+    check_finite(rows)
+    check_finite(squares)
     return sums
 
 
@@ -198,8 +199,8 @@ def permutation_test(
         options = options._replace(block_length=int(bounds[1]))
     elif not unbiased:
         diagonal = sums.diagonal
-        if diagonal.shape[1] > len(owners):
-            diagonal = np.add.reduceat(diagonal, bounds[:-1], axis=1)
+        if diagonal is None:
+            diagonal = np.add.reduceat(gram.diagonal(), bounds[:-1], axis=1)
         every = np.arange(len(owners))
         M[:, every, every] += diagonal
     n, k = sum(sizes), len(sizes)

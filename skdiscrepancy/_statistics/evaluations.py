@@ -32,6 +32,7 @@ class UnavailableError(ValueError, AttributeError):
     """A result does not have this number. `hasattr` is False."""
 
 
+@dataclass(eq=False)
 class Effect:
     """An effect size, computed when you first ask for it.
 
@@ -42,8 +43,7 @@ class Effect:
         a ValueError that says why there is none.
     """
 
-    def __init__(self, compute: Callable[[], DiscrepancyResult]):
-        self.compute = compute
+    compute: Callable[[], DiscrepancyResult]
 
     @cached_property
     def found(self) -> DiscrepancyResult | str:

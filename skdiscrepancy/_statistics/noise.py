@@ -385,7 +385,7 @@ def sample_noise(
         masses.append(w / w.sum())
         stacked.append(start + some)
     rows = np.concatenate(stacked)
-    effective = [p.size for p in measures]
+    effective = [p.total**2 / p.squares for p in measures]
     matrices = gram.dense(rows, rows)
     return noise_of(matrices, masses, effective, statistics, normalize=normalize)
 

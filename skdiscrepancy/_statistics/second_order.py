@@ -136,11 +136,12 @@ def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
     if least < 1 + unbiased:
         what = "MMD" if len(measures) == 2 else "statistic"
         raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased {what}.")
-    shares = [1 / p.size for p in measures]
+    # One over the effective number of rows.
+    shares = [p.squares / p.total**2 for p in measures]
     nu = len(shares) / sum(shares)
     values, variances, sizes = np.zeros((3, K))
     dtypes, errors = [gram.dtype] * K, None
-    known = gram.from_means(unbiased=unbiased)
+    known = gram.from_means and gram.from_means(unbiased=unbiased)
     if scales or known is None:
         step = partial(_moments, measures, unbiased)
         how = Fold(step, _merge, diagonal=not unbiased, shifted=True)

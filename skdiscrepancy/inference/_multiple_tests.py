@@ -64,6 +64,7 @@ from skdiscrepancy._estimators.hsic import HSICEstimator, reads_labels
 from skdiscrepancy._estimators.mmd import MMDEstimator, differences, samples_test
 from skdiscrepancy._estimators.readers import (
     Reader,
+    layout_of,
     lazy_target_kernels,
     refuse_other_columns,
 )
@@ -79,7 +80,7 @@ from skdiscrepancy.inference._tests import (
 )
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, LinearKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
-from skdiscrepancy.tables import TableEncoder, layout_of
+from skdiscrepancy.tables import TableEncoder
 
 # Types that a column of objects may hold. None is refused later, as a missing value.
 # `is_numeric` decides which columns hold labels, as for y.

@@ -32,7 +32,7 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._estimators.base import check_parameters, collection_of
-from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._estimators.readers import Reader, layout_of
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import KernelGram, decay_rate, gram
 from skdiscrepancy._gram.run import (
@@ -55,7 +55,6 @@ from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
 from skdiscrepancy.kernels._names import tag_sparse
-from skdiscrepancy.tables import layout_of
 
 
 def window_statistics(
@@ -269,7 +268,7 @@ class StreamKernels:
         for i, stop in enumerate(range(n_old, len(rows))):
             start = max(0, stop + 1 - self.size)
             here = slice(m + stop, m + stop + 1)
-            cross[:, i] = source.both_sums(Tile(here, slice(0, m)))[0][:, 0]
+            cross[:, i] = source.tile_sums(Tile(here, slice(0, m)))[0][:, 0]
             if start < stop:
                 values = source.stack(here, slice(m + start, m + stop))
                 within[:, i, start:stop] = values[:, 0]
@@ -453,7 +452,7 @@ class StreamTask(Task):
             stop, first = min(start + BLOCK, n), max(0, start - w + 1)
             some = rows[start:stop], rows[first:stop]
             tile = Tile(*some, band=(start - first, w))
-            before, after = self.source.both_sums(tile)
+            before, after = self.source.tile_sums(tile)
             earlier[:, start:stop] = before
             later[:, first:stop] += after
         # The window that ends at row i gains the pairs of row i with earlier rows, and

@@ -20,6 +20,7 @@ from skdiscrepancy._data.arrays import SparseRows
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, check_number, shown
 from skdiscrepancy._estimators.ksd import KSDEstimator
 from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.readers import layout_of
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.plotting._style import (
     BLUE,
@@ -29,7 +30,7 @@ from skdiscrepancy.plotting._style import (
     plain,
     whole_numbers,
 )
-from skdiscrepancy.tables import TableEncoder, layout_of
+from skdiscrepancy.tables import TableEncoder
 
 # Heat maps of at most so many rows and columns have texts in their cells, and so do
 # designs of at most so many samples.
