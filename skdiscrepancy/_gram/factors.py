@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
-from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils.sparsefuncs import csc_median_axis_0
 
@@ -27,7 +26,7 @@ from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.frequency_groups import unbiased_products
 from skdiscrepancy._gram.kernel_gram import is_smooth
 from skdiscrepancy._gram.pieces import LazyBlocks, PieceRows, PieceTask, add
-from skdiscrepancy._gram.run import QUIET, Run, end_if_stopped
+from skdiscrepancy._gram.run import QUIET, Run, end_if_stopped, working_memory
 from skdiscrepancy.kernels._base import (
     FunctionKernel,
     IndicatorKernel,
@@ -234,8 +233,7 @@ class LazyFactors:
         """Return HSIC and the inner products of all pairs of matrices."""
         p, n, sizes = len(self.maps), self.n, [len(mean) for mean in self.means]
         products, linear = np.zeros((2, p, p))
-        room = get_config()["working_memory"] * 2**15
-        step = max(1, int(np.sqrt(room) / max(sizes)))
+        step = max(1, int(np.sqrt(working_memory() / 32) / max(sizes)))
         for batch, others in batches(range(p), range(p), step):
             ends = np.cumsum([sizes[v] for v in others])[:-1]
             found = self.sum(_strip_products, batch, others, ())

@@ -297,7 +297,7 @@ class MixedGram(KernelGram):
         Sums within the first sample that are kept go to the part that has made them.
         """
         profiles: dict[int, AnyProfile] = {}
-        every = [getattr(reading, "rows", None) for reading in self.readings.values()]
+        every = [reading.rows for reading in self.readings.values()]
         columns = [r for r in every if isinstance(r, Rows) and r.n_features == 1]
         # Groups of single rows need all pairs.
         if columns and MIN_GROUP_ROWS * n_groups <= self.n:

@@ -30,7 +30,6 @@ from skdiscrepancy._gram.sorted_columns import (
 )
 from skdiscrepancy._gram.tiles import Gram, PairTotals, PairWeights, WeightedGram
 from skdiscrepancy._loops.jit import Weights
-from skdiscrepancy.designs import square
 
 # Products of polynomials need a range of values of at least this many bandwidths,
 # because one minus a wider kernel has too few digits for HSIC.
@@ -114,31 +113,33 @@ def centred_products(x: Gram, y: Gram, centring: Centring, finish: Finish) -> Pr
         found = _in_order(pairs, centring, run, _row_results, finish)
         sizes, *results = np.array([(s, *np.ravel(r)) for s, r in found]).T
         return Products(np.array(results), sizes, IN_ORDER)
-    diagonal, weights = centring.diagonal, centring.weights
-    row_length = square(0, x.n, diagonal=diagonal).row_length
-    centred, sizes, peaks = [], [], []
     # The second walk evaluates all kernels again, and multiplies them.
     with progress("kernel sums", 8, run.verbose) as walks:
-        for side in (x, y):
-            sums = side.sums(weights.rows, diagonal=diagonal)
-            centred.append(side.centred(centring.offsets(sums)))
-            mass = row_length if weights.rows is None else 1
-            sizes.append(np.abs(sums).max(axis=1) / mass)
-            # Without the diagonal, the sums do not hold its entries.
-            some = np.abs(side.diagonal()) if diagonal else side.magnitudes()
-            peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
-            walks.advance()
+        first, x_sizes, x_peaks = _centre_over_tiles(x, centring)
+        walks.advance()
+        second, y_sizes, y_peaks = _centre_over_tiles(y, centring)
+        walks.advance()
         walks.step = 6
-        first: Gram = centred[0]
-        if weights.rows is not None:
-            first = WeightedGram(first, weights)
-        both = first * centred[1]
-        sums = both.sums(diagonal=diagonal)
+        if centring.weights.rows is not None:
+            first = WeightedGram(first, centring.weights)
+        both = first * second
+        sums = both.sums(diagonal=centring.diagonal)
     # Means of K o L, which exceed the products of means if both matrices are sparse.
     # Products that are not finite raise an error, without a warning before it.
     with np.errstate(all="ignore"):
-        bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
+        bounds = np.outer(x_sizes, y_peaks), np.outer(x_peaks, y_sizes)
     return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), both.dtype)
+
+
+def _centre_over_tiles(gram: Gram, centring: Centring) -> tuple[Gram, Any, Any]:
+    """Return the centred Gram, and the largest row mean and entry of each matrix."""
+    rows, diagonal = centring.weights.rows, centring.diagonal
+    sums = gram.sums(rows, diagonal=diagonal)
+    sizes = np.abs(sums).max(axis=1) / (gram.n - 1 + diagonal if rows is None else 1)
+    # Without the diagonal, the sums do not hold its entries.
+    some = np.abs(gram.diagonal()) if diagonal else gram.magnitudes()
+    peaks = np.maximum(some.max(axis=1), sizes)
+    return gram.centred(centring.offsets(sums)), sizes, peaks
 
 
 def pair_totals(
@@ -396,16 +397,12 @@ def _totals_over_tiles(
     """Return totals and roundings of pairs by one walk over tiles of all Grams."""
     used, places = np.unique(pairs, return_inverse=True)
     places = places.reshape(-1, 2)
-    region = square(0, grams[0].n, diagonal=centring.diagonal)
-    centred, sizes = [], []
     for i in used:
         grams[i].run = run
-        sums = grams[i].sums(diagonal=centring.diagonal)
-        centred.append(grams[i].centred(centring.offsets(sums)))
-        largest = np.abs(sums).max() / region.row_length
-        sizes.append(max(largest, grams[i].magnitudes().max()))
+    each = (_centre_over_tiles(grams[i], centring) for i in used)
+    centred, _, sizes = map(list, zip(*each, strict=True))
     both = PairTotals(centred, centred, places.T, run)
     totals = both.totals(diagonal=centring.diagonal)
     # Entries that are rounding errors of zero have squares that are far smaller.
-    errors = ROUNDING * float(np.finfo(both.dtype).eps) * both.n * np.array(sizes)
+    errors = ROUNDING * float(np.finfo(both.dtype).eps) * both.n * np.ravel(sizes)
     return np.column_stack([totals, errors[places].prod(axis=1)])

@@ -67,7 +67,9 @@ class Loop(Progress):
             line.inner.append(self)
 
     def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
-        self.close(finished=kind is None)
+        if self.line is not None and not self.closed:
+            self.line.inner.remove(self)
+        self.closed = True
 
     def advance(self, work: float | None = None) -> None:
         """Count work that is done."""
@@ -82,12 +84,6 @@ class Loop(Progress):
         """Tell the loop around this one which part of its step is done."""
         if not self.outer.closed:
             self.outer.show(self.share(part))
-
-    def close(self, *, finished: bool) -> None:
-        """Forget the loop."""
-        if self.line is not None and not self.closed:
-            self.line.inner.remove(self)
-        self.closed = True
 
 
 class Line(Loop):
@@ -131,16 +127,13 @@ class Line(Loop):
             # The sum of a step and a fraction of it may be just below the next step.
             self.next_fraction = LOG_STEP * (int(fraction / LOG_STEP + 1e-9) + 1)
 
-    def close(self, *, finished: bool) -> None:
-        """Draw the line for the last time."""
-        if self.closed:
-            return
-        super().close(finished=finished)
-        if self.shown:
-            if finished:
+    def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
+        if self.shown and not self.closed:
+            if kind is None:
                 self.fraction = 1.0
             how = "in" if self.fraction >= 1 else "stopped after"
             self._draw(f"{how} {clock(monotonic() - self.start)}", last=True)
+        self.closed = True
 
     def _draw(self, times: str, *, last: bool = False) -> None:
         """Draw the bar or the line anew."""

@@ -61,8 +61,6 @@ MIN_PIECE = 512
 # Smallest number of rows of a tile and pairs of a chunk, for any working memory.
 MIN_TILE = 16
 MIN_CHUNK = 256
-# Number of temporary arrays of the size of a tile that a Gram needs for a kernel.
-TILE_BUFFERS = 10
 # Bytes of the rows of pairs, and arrays of their size on the way to the values.
 ROW_BYTES = 2**26
 ROW_BUFFERS = 4
@@ -137,6 +135,8 @@ class Gram:
         Threads and progress of the sums.
     tile : int
         Number of rows of a tile whose temporary arrays fit into the cache.
+    n_buffers : int
+        Number of temporary arrays of the size of a tile, about.
     known : dict
         What :func:`compiled_sums` takes for each kernel that it can sum.
     from_means : callable or None
@@ -153,7 +153,7 @@ class Gram:
     n_features: int
     dtype: np.dtype
     run: Run = QUIET
-    tile = 256
+    tile, n_buffers = 256, 10
     known: Mapping[int, tuple[str, float]] = MappingProxyType({})
     from_means: Any = None
 
@@ -277,8 +277,7 @@ class Gram:
 
     def keep(self, sample: Any, *, scales: bool) -> Any:
         """Return the sums within the only sample, without the diagonal."""
-        region = square(0, self.n, diagonal=False)
-        return self.walk([region], self.stacked_weights)[0][0]
+        return self.sums(self.stacked_weights, diagonal=False)
 
     def totals(self, *, diagonal: bool = True) -> np.ndarray:
         """Return the sum of all entries of each matrix."""
@@ -294,9 +293,10 @@ class Gram:
         results: list[Any] = [None] * len(regions)
         if weights is not None:
             weights = weights.astype(self.dtype, copy=False)
-        tile = self.tile
-        # Smaller if memory is short. Some temporary arrays of float32 are float64.
-        while tile > MIN_TILE and 8 * self._tile_numbers(tile) > working_memory():
+        tile, per_row = self.tile, 4 * (self.n_kernels + self.n_features)
+        # Numbers that temporary arrays may hold: some of float32 are float64.
+        room = working_memory() / 8
+        while tile > MIN_TILE and tile * (per_row + self.n_buffers * tile) > room:
             tile = max(tile // 2, MIN_TILE)
         tasks = list(_tasks(regions, tile))
         n_pairs = sum(piece.n_pairs for piece in chain.from_iterable(tasks))
@@ -360,7 +360,9 @@ class Gram:
 
         The first entry of what `work` returns is the number of pairs.
         """
-        fitting = max(256, CHUNK_BYTES // (8 * self._pair_numbers()))
+        # Numbers of a pair: values, their sums by row, and the deviations of means.
+        numbers = 8 * self.n_features + 4 * self.n_kernels
+        fitting = max(256, CHUNK_BYTES // (8 * numbers))
         most = min(most or fitting, MOST_PAIRS)
         fitting = int(most * working_memory() / CHUNK_BYTES)
         most = min(most, max(MIN_CHUNK, fitting))
@@ -474,18 +476,6 @@ class Gram:
                 sums[3][k] = np.vdot(values, values)
         return sums
 
-    def _tile_numbers(self, tile: int) -> int:
-        """Return about how many numbers the temporary arrays of a tile hold."""
-        sums = 4 * self.n_kernels * tile
-        return sums + TILE_BUFFERS * tile**2 + 4 * self.n_features * tile
-
-    def _pair_numbers(self) -> int:
-        """Return about how many numbers a loose pair takes.
-
-        The values, their sums by row, and the deviations of their means.
-        """
-        return 8 * self.n_features + 4 * self.n_kernels
-
     def _warn_if_long(self, n_pairs: float, *, complete: bool = True) -> None:
         """Warn of sums over pairs that take long, with the ways to run faster."""
         run, n_kernels = self.run, self.n_kernels
@@ -535,7 +525,7 @@ class WrappedGram(Gram):
         self.inner = inner
         self.n, self.n_kernels = inner.n, inner.n_kernels
         self.n_features, self.dtype = inner.n_features, inner.dtype
-        self.run = inner.run
+        self.run, self.tile, self.n_buffers = inner.run, inner.tile, inner.n_buffers
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the changed tiles."""
@@ -559,12 +549,10 @@ class WrappedGram(Gram):
 class PairedGram(WrappedGram):
     """The one-sample second-order core of MMD, on samples (Z_i, Z_{i+n})."""
 
-    tile = 128
-
     def __init__(self, inner: Gram):
         super().__init__(inner)
-        self.n = inner.n // 2
-        self.n_features = 4 * inner.n_features
+        self.n, self.n_features = inner.n // 2, 4 * inner.n_features
+        self.tile, self.n_buffers = 128, 4 * inner.n_buffers
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the tiles of the core."""
@@ -599,10 +587,6 @@ class PairedGram(WrappedGram):
             for j in (0, self.n)
         )
 
-    def _tile_numbers(self, tile: int) -> int:
-        sums = 4 * self.n_kernels * tile
-        return sums + TILE_BUFFERS * (2 * tile) ** 2 + 4 * self.n_features * tile
-
     def _both(self, index: Index) -> np.ndarray:
         first = as_indices(index)
         return np.concatenate((first, first + self.n))
@@ -611,11 +595,9 @@ class PairedGram(WrappedGram):
 class CentredGram(WrappedGram):
     """A Gram minus an offset for each row and each column."""
 
-    tile = 128
-
     def __init__(self, inner: Gram, offsets: np.ndarray):
         super().__init__(inner)
-        self.offsets = offsets.astype(inner.dtype, copy=False)
+        self.offsets, self.tile = offsets.astype(inner.dtype, copy=False), 128
 
     def change(self, rows: np.ndarray, cols: np.ndarray) -> Callable[..., Any]:
         """Return what subtracts the offsets."""
@@ -633,7 +615,6 @@ class MeanGram(WrappedGram):
     def __init__(self, inner: Gram):
         super().__init__(inner)
         self.n_kernels = 1
-        self.tile = inner.tile
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the one tile."""
@@ -659,7 +640,7 @@ class DoubleGram(WrappedGram):
 
     def __init__(self, inner: Gram):
         super().__init__(inner)
-        self.dtype, self.tile = np.dtype(np.float64), inner.tile
+        self.dtype = np.dtype(np.float64)
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the tiles in float64."""
@@ -689,7 +670,6 @@ class WeightedGram(WrappedGram):
     def __init__(self, inner: Gram, weights: PairWeights):
         super().__init__(inner)
         self.of_pairs = weights
-        self.tile = inner.tile
 
     def change(self, rows: np.ndarray, cols: np.ndarray) -> Callable[..., Any]:
         """Return what multiplies by the weights."""
@@ -710,6 +690,9 @@ class ProductGram(Gram):
         self.n_kernels = x.n_kernels * y.n_kernels
         self.n_features = x.n_features + y.n_features
         self.tile = min(x.tile, y.tile)
+        # Products need the values of all kernels, and their transposes.
+        stacks = 2 * (x.n_kernels + y.n_kernels)
+        self.n_buffers = x.n_buffers + y.n_buffers + stacks
         # The least precise type in which the values were computed.
         self.dtype = min((x.dtype, y.dtype), key=lambda dtype: dtype.itemsize)
 
@@ -765,17 +748,6 @@ class ProductGram(Gram):
         totals = PairTotals([self.x], [self.y], every, self.run)
         return self.factor * totals.totals(diagonal=diagonal)
 
-    def _tile_numbers(self, tile: int) -> int:
-        # Products need the values of all kernels, and their transposes.
-        x, y = self.x, self.y
-        parts = sum(s._tile_numbers(tile) - 4 * s.n_kernels * tile for s in (x, y))
-        stacks = 2 * (x.n_kernels + y.n_kernels) * tile**2
-        return 4 * self.n_kernels * tile + parts + stacks
-
-    def _pair_numbers(self) -> int:
-        values = self.x.n_kernels + self.y.n_kernels
-        return 8 * self.n_features + values + 3 * self.n_kernels
-
 
 class PairTotals(Gram):
     """Products of which the sum of a tile stands for the sum of its first row.
@@ -796,7 +768,7 @@ class PairTotals(Gram):
         self.x, self.y, self.places, self.run = x, y, tuple(pairs), run
         self.n, self.n_kernels = x[0].n, pairs.shape[1]
         grams = x if y is x else x + y
-        self.n_matrices = sum(gram.n_kernels for gram in grams)
+        self.n_buffers += 2 * sum(gram.n_kernels for gram in grams)
         self.n_features = sum(gram.n_features for gram in grams)
         self.dtype = np.result_type(*(gram.dtype for gram in grams))
 
@@ -819,9 +791,6 @@ class PairTotals(Gram):
             np.fill_diagonal(values, 0)
         rows = [part.reshape(len(part), -1) for part in parts]
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
-
-    def _tile_numbers(self, tile: int) -> int:
-        return super()._tile_numbers(tile) + 2 * self.n_matrices * tile**2
 
 
 def place(out: np.ndarray, k: int) -> np.ndarray:

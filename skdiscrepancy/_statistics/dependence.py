@@ -30,8 +30,8 @@ from skdiscrepancy._statistics.noise import (
     Projections,
     RowBlocks,
     RowMeans,
+    centred,
     centred_product,
-    doubly_centred,
     noise_of,
     noise_rows,
     too_few_rows,
@@ -340,7 +340,7 @@ def _centred(side: Any, v: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the centred matrices of each kernel, one for each group of features."""
     for k, matrices in side:
         groups = matrices.reshape(-1, len(v), len(v))
-        yield k, np.array([doubly_centred(K.astype(np.float64), v) for K in groups])
+        yield k, np.array([centred(K, [v]) for K in groups])
 
 
 def centred_matrices(

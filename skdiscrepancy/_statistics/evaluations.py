@@ -483,16 +483,14 @@ class ComparisonResult(Result):
             Result.
         """
         n, scores = len(candidates), np.array([c.value for c in candidates])
-        differences, variances, degrees = np.zeros((3, n, n))
-        degrees += 1
+        variances, degrees = np.zeros((n, n)), np.ones((n, n))
         for i in range(n):
             for j in range(i):
-                both = candidates[i] - candidates[j]
-                differences[i, j] = both.value
-                differences[j, i] = candidates[j].value - candidates[i].value
-                variances[i, j], degrees[i, j] = both.under_equality()
-                variances[j, i], degrees[j, i] = variances[i, j], degrees[i, j]
+                both = (candidates[i] - candidates[j]).under_equality()
+                variances[i, j], degrees[i, j] = both
+                variances[j, i], degrees[j, i] = both
         errors = np.sqrt([c.variance for c in candidates])
+        differences = np.subtract.outer(scores, scores)
         numbers = scores, errors, differences, np.sqrt(variances)
         return cls(names, *numbers, discrepancy, larger_is_better, degrees, effects)
 

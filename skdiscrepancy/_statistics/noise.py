@@ -326,7 +326,7 @@ def noise_of(
         H = matrix.astype(np.float64, copy=False)
         total = weights[k] * H + total
         if normalize and scales[k] > 0:
-            squares = _off_diagonal_squares(_centred(H, masses, z))
+            squares = _off_diagonal_squares(centred(H, masses, z))
             # Noise inflates the scale, which is little more than noise near the null
             # hypothesis, so the factor is at most 2.
             signal = 1 - squares / (scales[k] ** 2 / (4 * nu))
@@ -338,10 +338,10 @@ def noise_of(
             for a in range(len(masses)):
                 ratios = rows.without_each(a, values[k] / scales[k], *changes)
                 left_out[a] = left_out[a] + ratios * (factor * of_kernels[k])
-    G = _centred(total, masses, z)
+    G = centred(total, masses, z)
     rows = RowMeans.of(total, masses, parts)
-    centred = [m - v @ m for m, v in zip(rows.values, masses, strict=True)]
-    linear = np.abs(z) * np.concatenate(centred)
+    means = [m - v @ m for m, v in zip(rows.values, masses, strict=True)]
+    linear = np.abs(z) * np.concatenate(means)
     scale = weights @ scales
     if spread > ROUNDING * scale:
         # The scale is from all rows.
@@ -370,17 +370,12 @@ def noise_of(
     )
 
 
-def sample_noise(
-    gram: Any, statistics: Any, *, normalize: bool, most: int = MOST_ROWS
-) -> Noise:
-    """Estimate the noise of complete statistics of one sample, or of two samples.
-
-    At most about `most` rows are used.
-    """
+def sample_noise(gram: Any, statistics: Any, *, normalize: bool) -> Noise:
+    """Estimate the noise of complete statistics of one sample, or of two samples."""
     measures, masses, stacked = gram.measures, [], []
     sizes = gram.sizes or [gram.n]
     for n, start, p in zip(sizes, np.cumsum([0, *sizes]), measures, strict=False):
-        some = noise_rows(n, gram.n_kernels, len(measures), most=most)
+        some = noise_rows(n, gram.n_kernels, len(measures))
         w = np.full(len(some), p.at(some).weights)
         masses.append(w / w.sum())
         stacked.append(start + some)
@@ -388,14 +383,6 @@ def sample_noise(
     effective = [p.total**2 / p.squares for p in measures]
     matrices = gram.dense(rows, rows)
     return noise_of(matrices, masses, effective, statistics, normalize=normalize)
-
-
-def doubly_centred(H: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Subtract the weighted means of rows and columns from a symmetric matrix."""
-    if weights is None:
-        weights = np.full(len(H), 1 / len(H))
-    means = H @ weights
-    return H - means[:, np.newaxis] - means + means @ weights
 
 
 def centred_product(
@@ -427,16 +414,15 @@ def _signed(
     return shares, np.concatenate([s * np.sqrt(c) * v for s, c, v in each])
 
 
-def _centred(K: np.ndarray, masses: list[np.ndarray], z: np.ndarray) -> np.ndarray:
+def centred(K: np.ndarray, masses: list[np.ndarray], z: Any = 1.0) -> np.ndarray:
     """Subtract the mean of its sample from each row and column; multiply by z z'."""
-    centred, ends = K.copy(), np.cumsum([len(v) for v in masses])
+    G, ends = K.astype(np.float64), np.cumsum([len(v) for v in masses])
     for v, end in zip(masses, ends, strict=True):
         side = slice(end - len(v), end)
-        centred[side] -= v @ centred[side]
-        centred[:, side] -= (centred[:, side] @ v)[:, np.newaxis]
-    centred *= z[:, np.newaxis]
-    centred *= z
-    return centred
+        G[side] -= v @ G[side]
+        G[:, side] -= (G[:, side] @ v)[:, np.newaxis]
+    G *= np.outer(z, z)
+    return G
 
 
 def _off_diagonal_squares(G: np.ndarray) -> float:
@@ -641,7 +627,7 @@ class Projections:
         some = [w[own.rows] for w, own in zip(weights, blocks, strict=True)]
         masses = [w / w.sum() for w in some]
         _, z = _signed(masses, list(map(effective_size, weights)))
-        G = _centred(core.astype(np.float64, copy=False), masses, z)
+        G = centred(core, masses, z)
         firsts = np.cumsum([0, *map(len, some)])
         each = zip(firsts, blocks, strict=False)
         at = np.concatenate([first + own.inside for first, own in each])

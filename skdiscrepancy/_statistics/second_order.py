@@ -336,19 +336,16 @@ def design_noise(
     return float(np.sqrt(variance)), max(min(n_rows, n_cols) - 1, 1)
 
 
-def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
+def warn_unused(n_unused: int, n_rows: int, why: str, where: str = "") -> None:
     """Warn about the number of rows that a design does not use."""
-    warn_user(f"{n_unused} of {n_rows} rows are not used: {why}")
+    warn_user(f"{n_unused} of {n_rows} rows are not used{where}: {why}")
 
 
 def warn_left_out(design: Design, n: int, where: str = "") -> None:
     """Say how many of n rows a design has in no pair."""
-    n_unused = design.n_unused(n)
-    if n_unused:
-        warn_user(
-            f"{n_unused} of {n} rows are not used{where}: the design {design!r} has no "
-            "pair for the last."
-        )
+    if n_unused := design.n_unused(n):
+        why = f"the design {design!r} has no pair for the last."
+        warn_unused(n_unused, n, why, where)
 
 
 def refuse_far_pairs(design: Design, *samples: Any) -> None:
