@@ -371,52 +371,47 @@ def factor_of(rows: Any, kernel: KernelLike, features: Any = None) -> Factor:
         if kernel.balanced:
             G /= np.sqrt(counts[kept])[:, np.newaxis]
         return _centred(G, len(kept) == len(counts))
+    rows = rows.astype(np.float64, copy=False)
+    block, diagonals = as_block(rows), None
     if isinstance(kernel, RowKernel) or getattr(kernel, "metric", None) is not None:
-        return _function_factor(rows.astype(np.float64, copy=False), kernel)
-    if rows.shape[1] == 1:
-        rows = rows.astype(np.float64, copy=False)
+        # A kernel that is a function of two blocks of rows.
+        kernel = kernel.learn([rows])
+        F = kernel.features(block) if isinstance(kernel, RowKernel) else None
+        if F is not None and F.shape[1] <= MAX_RANK:
+            return _centred(F.T.astype(np.float64), True)
+        diagonals = kernel.pairs(block, block)[np.newaxis]
+        if np.any(diagonals < 0):
+            # The matrix is not positive semi-definite, and no product of factors.
+            return Factor(np.zeros((1, n)), complete=False)
+        first, definite = diagonals.argmax(), may_be_complete(rows, kernel)
+
+        def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+            return np.array(kernel.gram(block[pivots], block), dtype=np.float64)
+
+    elif rows.shape[1] == 1:
         return column_factors(rows, kernel, np.array([kernel.bandwidth]))[0]
-    Z = as_block(rows.astype(np.float64, copy=False))
-    if isinstance(rows, SparseRows):
-        # The row that is closest to the medians, as below.
-        medians = csc_median_axis_0(csc_array(Z))
-        lengths = np.asarray(Z.multiply(Z).sum(axis=1)).ravel() - 2 * (Z @ medians)
     else:
-        Z = Z - np.median(Z, axis=0)
-        lengths = np.square(Z).sum(axis=1)
+        if isinstance(rows, SparseRows):
+            # The row that is closest to the medians, as below.
+            centre = csc_median_axis_0(csc_array(block))
+            squares = np.asarray(block.multiply(block).sum(axis=1)).ravel()
+            lengths = squares - 2 * (block @ centre)
+        else:
+            block = block - np.median(block, axis=0)
+            lengths = np.square(block).sum(axis=1)
+        # A factor cannot represent the negative eigenvalues that some kernels have in
+        # several dimensions.
+        first, definite = lengths.argmin(), kernel.is_definite(rows.shape[1])
 
-    def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-        distances = block_distances(Z[pivots], Z, kernel.norm)
-        distance = distances.read(squared=kernel.on_squared)
-        return kernel.evaluate(distance, distance)
+        def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+            distances = block_distances(block[pivots], block, kernel.norm)
+            distance = distances.read(squared=kernel.on_squared)
+            return kernel.evaluate(distance, distance)
 
-    rank, first = _max_rank(kernel, n), lengths.argmin()
-    [G], [done] = pivoted_cholesky(evaluate, 1, n, rank, np.array([first]))
-    # A factor cannot represent the negative eigenvalues that some kernels have in
-    # several dimensions.
-    return _centred(G, done and kernel.is_definite(rows.shape[1]))
-
-
-def _function_factor(rows: np.ndarray, kernel: Kernel) -> Factor:
-    """Return the factor of a kernel that is a function of two blocks of rows."""
-    kernel = kernel.learn([rows])
-    block = as_block(rows)
-    F = kernel.features(block) if isinstance(kernel, RowKernel) else None
-    if F is not None and F.shape[1] <= MAX_RANK:
-        return _centred(F.T.astype(np.float64), True)
-    diagonal = kernel.pairs(block, block)
-    if np.any(diagonal < 0):
-        # The matrix is not positive semi-definite, and no product of factors.
-        return Factor(np.zeros((1, len(rows))), complete=False)
-
-    def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-        return np.array(kernel.gram(block[pivots], block), dtype=np.float64)
-
-    n, first = len(rows), np.array([diagonal.argmax()])
-    [G], [done] = pivoted_cholesky(
-        evaluate, 1, n, _max_rank(kernel, n), first, diagonal[np.newaxis]
-    )
-    return _centred(G, done and may_be_complete(rows, kernel))
+    rank = _max_rank(kernel, n)
+    how = evaluate, 1, n, rank, np.array([first]), diagonals
+    [G], [done] = pivoted_cholesky(*how)
+    return _centred(G, done and definite)
 
 
 def pivoted_cholesky(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial, reduce
 from itertools import groupby, repeat
+from operator import add as add_lists
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -279,7 +280,9 @@ class LazyBlocks(Blocks):
         """Return some rows, in one pass over all."""
         every = LazyBlocks(*self.samples, run=self.run)
         chosen, places = np.unique(index, return_inverse=True)
-        rows = PieceTask(every, _chosen, chosen, merge=_joined).sum()[places]
+        rows = np.concatenate(PieceTask(every, _chosen, chosen, merge=add_lists).sum())[
+            places
+        ]
         return rows if self.view is None else self.view(rows)
 
     def run_pieces(self, work: PieceTask, tasks: Iterable[Any]) -> Generator[Any]:
@@ -309,15 +312,11 @@ class LazyBlocks(Blocks):
                     yield here[0][0], sample.reduce(partial(_on_piece, work), *how)
 
 
-def _chosen(index: np.ndarray, given: PieceRows) -> np.ndarray:
-    """Return the rows of a piece that are among some sorted rows."""
+def _chosen(index: np.ndarray, given: PieceRows) -> list[np.ndarray]:
+    """Return the rows of a piece that are among some sorted rows, in a list."""
     start, stop = given.piece.rows.start, given.piece.rows.stop
     first, last = np.searchsorted(index, (start, stop))
-    return given.block[index[first:last] - start]
-
-
-def _joined(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return np.concatenate((first, second))
+    return [given.block[index[first:last] - start]]
 
 
 def _on_piece(work: PieceTask, block: np.ndarray, task: tuple[Piece, Any]) -> Any:

@@ -178,9 +178,18 @@ def pair_totals(
         leaves = [tuple(leaf for [leaf] in of_pairs[t] or ()) for t in short]
         found[short] = _in_order(leaves, centring, run, _total)
     if others:
-        tiles = [_tiles(gram, form) for gram, form in zip(grams, forms, strict=True)]
-        some = [pairs[t] for t in others]
-        found[others] = _totals_over_tiles(tiles, some, centring, run)
+        # One walk over the tiles of all Grams of these pairs.
+        used, places = np.unique([pairs[t] for t in others], return_inverse=True)
+        tiles = [_tiles(grams[i], forms[i]) for i in used]
+        for own in tiles:
+            own.run = run
+        each = (_centre_over_tiles(own, centring) for own in tiles)
+        centred, _, sizes = map(list, zip(*each, strict=True))
+        both = PairTotals(centred, centred, places.reshape(-1, 2).T, run)
+        found[others, 0] = both.totals(diagonal=centring.diagonal)
+        # Entries that are rounding errors of zero have squares that are far smaller.
+        errors = ROUNDING * float(np.finfo(both.dtype).eps) * both.n * np.ravel(sizes)
+        found[others, 1] = errors[places.reshape(-1, 2)].prod(axis=1)
     return found[:, 0], found[:, 1]
 
 
@@ -389,20 +398,3 @@ def _total(
     least = ROUNDING * eps * (n * K.size) * (n * L.size)
     rounding = ROUNDING * eps * max(abs(product), least)
     return (total if K.leaf.wide == L.leaf.wide else -total), rounding
-
-
-def _totals_over_tiles(
-    grams: list[Gram], pairs: list[Pair], centring: Centring, run: Run
-) -> np.ndarray:
-    """Return totals and roundings of pairs by one walk over tiles of all Grams."""
-    used, places = np.unique(pairs, return_inverse=True)
-    places = places.reshape(-1, 2)
-    for i in used:
-        grams[i].run = run
-    each = (_centre_over_tiles(grams[i], centring) for i in used)
-    centred, _, sizes = map(list, zip(*each, strict=True))
-    both = PairTotals(centred, centred, places.T, run)
-    totals = both.totals(diagonal=centring.diagonal)
-    # Entries that are rounding errors of zero have squares that are far smaller.
-    errors = ROUNDING * float(np.finfo(both.dtype).eps) * both.n * np.ravel(sizes)
-    return np.column_stack([totals, errors[places].prod(axis=1)])

@@ -53,8 +53,13 @@ class Norms(NamedTuple):
     four: float
 
     @classmethod
-    def of(cls, weights: Any, n: int) -> Norms:
-        """Compute the sums for weights of n rows that sum to one, or one weight."""
+    def of(cls, weights: Any, n: int, itemsize: int = 8) -> Norms:
+        """Compute the sums for weights of n rows that sum to one, or one weight.
+
+        Refuse weights that leave too few digits of values of so many bytes.
+        """
+        if n < 4:
+            raise ValueError(f"n_samples == {n}, must be >= 4 for the unbiased HSIC.")
         if not np.ndim(weights):
             return cls(*np.cumprod(1 - np.arange(1, 4) / n).tolist())
         found, sums, factor = [], np.cumsum(weights), 1.0
@@ -62,27 +67,19 @@ class Norms(NamedTuple):
             # Each row with the tuples of the rows before it.
             sums = np.cumsum(weights[size - 1 :] * sums[:-1])
             factor *= size
-            found.append(factor * float(sums[-1]) if len(sums) else 0.0)
+            found.append(factor * float(sums[-1]))
+        if found[-1] < LEAST_NORMS[itemsize]:
+            raise ValueError(
+                "sample_weight has almost all weight in three rows or fewer, so the "
+                "unbiased HSIC, which compares four different rows, has too few "
+                "digits. Use design='v' or other weights."
+            )
         return cls(*found)
 
     @property
     def factor(self) -> float:
         """Factor of the projections of the U-statistic on rows."""
         return self.three / (self.two**2 * self.four)
-
-    @classmethod
-    def checked(cls, weights: Any, n: int, itemsize: int = 8) -> Norms:
-        """Return the sums for a U-statistic of values of some bytes."""
-        if n < 4:
-            raise ValueError(f"n_samples == {n}, must be >= 4 for the unbiased HSIC.")
-        norms = cls.of(weights, n)
-        if norms.four < LEAST_NORMS[itemsize]:
-            raise ValueError(
-                "sample_weight has almost all weight in three rows or fewer, so the "
-                "unbiased HSIC, which compares four different rows, has too few "
-                "digits. Use design='v' or other weights."
-            )
-        return norms
 
 
 # The V-statistic divides by nothing.
@@ -139,7 +136,7 @@ def centring_offsets(
 
 
 def complete_hsic(
-    row_sums: np.ndarray, weights: np.ndarray | None = None, *, unbiased: bool
+    norms: Norms, weights: np.ndarray | None, unbiased: bool, row_sums: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute HSIC and its scale from the row sums of products of centred matrices.
 
@@ -157,13 +154,15 @@ def complete_hsic(
 
     Parameters
     ----------
-    row_sums : ndarray of shape (n_kernels, n_samples)
-        Row sums of A_ij B_ij times these weights of pairs, without the diagonal if
-        `unbiased`.
-    weights : ndarray of shape (n_samples,) or None, default=None
+    norms : Norms
+        Sums of products of weights, by which the U-statistic is divided.
+    weights : ndarray of shape (n_samples,) or None
         Positive weights that sum to one. None for row sums of A_ij B_ij.
     unbiased : bool
         U-statistic or V-statistic.
+    row_sums : ndarray of shape (n_kernels, n_samples)
+        Row sums of A_ij B_ij times these weights of pairs, without the diagonal if
+        `unbiased`.
 
     Returns
     -------
@@ -178,14 +177,9 @@ def complete_hsic(
        2012.
     """
     # Results that are not finite raise an error, without a warning before it.
-    n = row_sums.shape[1]
     with np.errstate(all="ignore"):
         totals, rows, w = _centred_rows(row_sums, weights, unbiased=unbiased)
-        variances = np.square(rows, out=rows) @ w
-        norms = NO_NORMS
-        if unbiased:
-            norms = Norms.of(1 / n if weights is None else weights, n)
-        return _finish(totals, variances, norms)
+        return _finish(totals, np.square(rows, out=rows) @ w, norms)
 
 
 def _centred_rows(
@@ -240,7 +234,7 @@ def hsic_statistics(
     """Compute the complete statistics of two Grams on the same rows, with weights w."""
     norms, centring = _norms_and_centring(x, y, w, unbiased=unbiased)
     nu = float(x.n) if w is None else effective_size(w)
-    finish = partial(complete_hsic, weights=w, unbiased=unbiased)
+    finish = partial(complete_hsic, norms, w, unbiased)
     products = centred_products(x, y, centring, finish)
     # The U-statistic divides rounding errors too.
     sizes = products.sizes / (1.0 if w is None else norms.four)
@@ -254,7 +248,7 @@ def _norms_and_centring(
     norms, pairs = NO_NORMS, UNIFORM
     if unbiased:
         itemsize = min(side.dtype.itemsize for side in (x, y))
-        norms = Norms.checked(1 / x.n if w is None else w, x.n, itemsize)
+        norms = Norms.of(1 / x.n if w is None else w, x.n, itemsize)
     if w is not None:
         # For the weights of pairs see `complete_hsic`.
         centred = [(norms.two - 0.5, w), (2, w * (w - 0.5))]
@@ -406,7 +400,7 @@ def dependence_of_features(
 def _core_of_features(pair: FeaturePair, unbiased: bool) -> tuple[Any, ...]:
     """Return norms and powers, and the forms, means and sizes of all groups."""
     w = pair.weights
-    norms = Norms.checked(w, pair.n) if unbiased else NO_NORMS
+    norms = Norms.of(w, pair.n) if unbiased else NO_NORMS
     if unbiased and np.min(np.abs(1 - 2 * w)) < LEAST_GAP:
         raise ValueError(
             "sample_weight has half of all weight in one row, so the unbiased HSIC "

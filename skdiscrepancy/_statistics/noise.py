@@ -80,16 +80,6 @@ class Noise:
             return 1.0
         return min(self.squares / self.linear, 1.0)
 
-    @property
-    def variance_of_ratio(self) -> float:
-        """Estimate of the variance of the normalised statistic.
-
-        The jackknife has the variance 4 tr(G^2) for the quadratic form instead of
-        2 tr(G^2), so half of the fraction of noise is subtracted. If the rows of the
-        jackknife do not differ, the variance is for a fixed scale.
-        """
-        return self.ratio * (1 - self.share / 2) or self.variance
-
 
 @dataclass(frozen=True)
 class Uncertainty:
@@ -118,9 +108,14 @@ class Uncertainty:
     @property
     def standard_error(self) -> float:
         """Standard error of the discrepancy."""
+        noise = self.noise
         if self.normalized:
-            return float(np.sqrt(self.noise.variance_of_ratio))
-        error = float(np.sqrt(self.noise.variance))
+            # The jackknife has the variance 4 tr(G^2) for the quadratic form instead of
+            # 2 tr(G^2), so half of the fraction of noise is subtracted. If its rows do
+            # not differ, the variance is for a fixed scale.
+            variance = noise.ratio * (1 - noise.share / 2) or noise.variance
+            return float(np.sqrt(variance))
+        error = float(np.sqrt(noise.variance))
         if not self.root:
             return error
         # Delta method. The root of the error bounds the error of a root.
