@@ -490,9 +490,11 @@ class KeywordHints:
 
 @dataclass_transform(eq_default=False)
 def declares_parameters(cls: Any) -> Any:
-    """Give a class the parameters that it declares, and hints for unknown ones."""
+    """Give a class the parameters that it declares, and hints for unknown keywords."""
     cls = dataclass(eq=False, repr=False)(cls)
-    cls.__init__ = explains_keywords(cls.__init__)
+    for name, method in list(vars(cls).items()):
+        if inspect.isfunction(method) and (name[0] != "_" or name == "__init__"):
+            setattr(cls, name, explains_keywords(method))
     return cls
 
 

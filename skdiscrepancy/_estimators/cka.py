@@ -23,7 +23,6 @@ from skdiscrepancy._data.checks import (
     RandomStateLike,
     declares_parameters,
     draw_seeds,
-    explains_keywords,
     generator_of,
     shown,
     takes_parameters_of,
@@ -629,7 +628,6 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     random_state: RandomStateLike = None
     verbose: int = 0
 
-    @explains_keywords
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> CKAEstimator:
@@ -655,7 +653,6 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self.score()
         return self
 
-    @explains_keywords
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> CKAEstimator:
@@ -679,7 +676,6 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self._add(X, y, sample_weight, first=not hasattr(self, "n_batches_"))
         return self
 
-    @explains_keywords
     def score(
         self,
         X: ArrayLike | None = None,

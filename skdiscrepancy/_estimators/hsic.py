@@ -19,7 +19,6 @@ from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     declares_parameters,
-    explains_keywords,
     takes_parameters_of,
 )
 from skdiscrepancy._data.frames import as_table
@@ -227,7 +226,6 @@ class HSICEstimator(BaseDiscrepancy):
     random_state: RandomStateLike = None
     verbose: int = 0
 
-    @explains_keywords
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> HSICEstimator:
@@ -288,7 +286,6 @@ class HSICEstimator(BaseDiscrepancy):
         self._remember()
         return X, y, weights
 
-    @explains_keywords
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
         """Compute the dependence between X and y.
 
@@ -312,7 +309,6 @@ class HSICEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
-    @explains_keywords
     def evaluate(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> DiscrepancyResult:
@@ -375,7 +371,6 @@ class HSICEstimator(BaseDiscrepancy):
                 found = replace(found, errors=np.zeros_like(found.values))
         return self._result(found, settings, partial(hsic_noise, source, weights))
 
-    @explains_keywords
     @takes_parameters_of(check_options, names=" ".join(OPTIONS))
     def test(self, X: ArrayLike, y: ArrayLike, **given: Any) -> TestResult:
         """Test whether X and y are independent.

@@ -30,7 +30,6 @@ from skdiscrepancy._data.checks import (
     declares_parameters,
     did_you_mean,
     draw_seeds,
-    explains_keywords,
     generator_of,
     shown,
     takes_parameters_of,
@@ -648,7 +647,6 @@ class KSDEstimator(BaseDiscrepancy):
     random_state: RandomStateLike = None
     verbose: int = 0
 
-    @explains_keywords
     def fit(self, X: ArrayLike, y: Any = None) -> KSDEstimator:
         """Fit the model if necessary, and choose the kernels from a sample.
 
@@ -688,7 +686,6 @@ class KSDEstimator(BaseDiscrepancy):
         self._fit_kernels(X, settings.kernels)
         return X, weights
 
-    @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute how badly the model fits a sample.
 
@@ -712,7 +709,6 @@ class KSDEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
-    @explains_keywords
     def evaluate(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> DiscrepancyResult:
@@ -758,7 +754,6 @@ class KSDEstimator(BaseDiscrepancy):
         """Return the rows that the bandwidth of an effect size comes from."""
         return {"kernels_": [X if self.scale_ is None else X / self.scale_]}
 
-    @explains_keywords
     @takes_parameters_of(check_options, names=" ".join((*OPTIONS, "sample_weight")))
     def test(
         self, X: ArrayLike, y: Any = None, *, sample_weight: Any = None, **given: Any
@@ -943,7 +938,6 @@ class KSDEstimator(BaseDiscrepancy):
         refuse_without_density(X)
         return self._reader(None, least).rows(X, reset=reset)
 
-    @explains_keywords
     def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
         r"""Compute the Stein witness function, which shows where the model fits badly.
 

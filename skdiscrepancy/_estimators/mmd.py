@@ -27,7 +27,6 @@ from skdiscrepancy._data.checks import (
     check_number,
     declares_parameters,
     draw_seeds,
-    explains_keywords,
     generator_of,
     shown,
     takes_parameters_of,
@@ -416,7 +415,6 @@ class MMDEstimator(BaseDiscrepancy):
     random_state: RandomStateLike = None
     verbose: int = 0
 
-    @explains_keywords
     def fit(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> MMDEstimator:
@@ -462,7 +460,6 @@ class MMDEstimator(BaseDiscrepancy):
             self._keep_sums(scales=self.normalize)
         return self
 
-    @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the discrepancy between a sample and the reference sample.
 
@@ -489,7 +486,6 @@ class MMDEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
-    @explains_keywords
     def evaluate(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> DiscrepancyResult:
@@ -536,7 +532,6 @@ class MMDEstimator(BaseDiscrepancy):
         effect = self._effect(*samples, self.reference_weight_, weights)
         return replace(result, _effect=effect)
 
-    @explains_keywords
     @takes_parameters_of(check_options, first=" ".join(OPTIONS))
     def test(
         self, X: ArrayLike, y: Any = None, *, paired: bool = False, **given: Any
@@ -778,7 +773,6 @@ class MMDEstimator(BaseDiscrepancy):
         self._learn(samples, settings, table, of_x)
         return self._estimate(self._core(samples[1], settings, of_y), settings)
 
-    @explains_keywords
     def score_batches(
         self, batches: Any, *, batch_size: int | None = None, by: Any = None
     ) -> np.ndarray:
@@ -889,7 +883,6 @@ class MMDEstimator(BaseDiscrepancy):
         results = run_all(batches, work, self._run, what=what)
         return np.array(list(results), dtype=np.float64)
 
-    @explains_keywords
     def witness(
         self, points: ArrayLike, Y: ArrayLike, *, sample_weight: Any = None
     ) -> np.ndarray:
@@ -955,7 +948,6 @@ class MMDEstimator(BaseDiscrepancy):
             gram(self.kernels_, *samples, weights=of_both, **self._gram_options())
         )
 
-    @explains_keywords
     def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:
         r"""Compute how much each row of a sample adds to the discrepancy.
 
