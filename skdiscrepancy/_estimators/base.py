@@ -160,20 +160,6 @@ class Settings:
     errors: bool = False
 
 
-# Parameters of the estimator that computes an effect size. The seed is that of random
-# features.
-OF_EFFECT: dict[str, Any] = {
-    "bandwidth": "median",
-    "design": "u",
-    "second_order": False,
-    "normalize": True,
-    "squared": True,
-    "pooling": None,
-    "random_state": 0,
-    "verbose": 0,
-}
-
-
 class BaseDiscrepancy(KeywordHints, BaseEstimator):
     """Base class of the estimators: checks their parameters and pools."""
 
@@ -270,8 +256,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _gram_options(self) -> dict[str, Any]:
         """Return how a fitted estimator computes its Gram operators."""
         seed = 0 if self.n_components is None else self._seed()
-        run = Run(self.n_jobs, self.verbose)
-        return {"n_components": self.n_components, "seed": seed, "run": run}
+        return {"n_components": self.n_components, "seed": seed, "run": self._run}
 
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""
@@ -350,7 +335,9 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _effect(self, *rows: Any) -> Effect:
         """Return the effect size of validated rows, as `_compare` takes them."""
         own = copy(self)
-        own.__dict__.update(OF_EFFECT)
+        # The seed is that of random features.
+        vars(own).update(normalize=True, squared=True, pooling=None, design="u")
+        vars(own).update(random_state=0, verbose=0)
         # Copies, because users may change their data before they ask for the number.
         return Effect(partial(own._compute_effect, *map(_copied, rows)))
 

@@ -38,12 +38,10 @@ from skdiscrepancy._nulls.shifts import feature_window_test, shift_test, windows
 from skdiscrepancy._statistics.dependence import (
     dependence_of_features,
     hsic_noise,
-    hsic_projections,
     hsic_statistics,
     paired_core,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.noise import Projections
 from skdiscrepancy._statistics.second_order import (
     positions_of,
     refuse_far_pairs,
@@ -351,21 +349,17 @@ class HSICEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, weights: Any, settings: Settings
     ) -> DiscrepancyResult:
         """Compute the dependence in validated rows."""
-        design = settings.design
+        design, unbiased = settings.design, not settings.design.biased
         if settings.on_pairs:
             refuse_pair_weights(design, weights)
-            x, z = self._grams(X, y, settings)
-            return self._estimate(paired_core(x, z, design), settings)
-        source: Any = None
-        unbiased = not design.biased
-        if self.n_components is not None:
-            source = self._pair(X, y, weights=weights)
-        if source is not None:
+            core = paired_core(*self._grams(X, y, settings), design)
+            return self._estimate(core, settings)
+        source = self._source(X, y, weights, settings)
+        if isinstance(source, FeaturePair):
             scales = self.normalize or settings.errors
             found = dependence_of_features(source, unbiased=unbiased, scales=scales)
         else:
-            source = x, z = self._grams(X, y, settings)
-            found = hsic_statistics(x, z, weights, unbiased=unbiased)
+            found = hsic_statistics(*source, weights, unbiased=unbiased)
             if self.n_components is not None:
                 # Features of these kernels are exact, and have no random errors.
                 found = replace(found, errors=np.zeros_like(found.values))
@@ -420,48 +414,44 @@ class HSICEstimator(BaseDiscrepancy):
         settings = self._check_test(**given)
         return self._test_rows(*self._validate(X, y, settings), settings)
 
+    @in_one_blas_thread
     def _test_rows(self, X: Any, y: Any, settings: Settings) -> TestResult:
         """Test whether X and y are independent in validated rows."""
-        result = self._test_validated(X, y, settings)
-        return replace(result, _effect=self._effect(X, y, None))
-
-    @in_one_blas_thread
-    def _test_validated(self, X: Any, y: Any, settings: Settings) -> TestResult:
-        """Test validated rows, without an effect size."""
-        options, design = settings.options, settings.design
-        sides = [
-            columns_of(rows, own, all_rows=options.wants_blocks)
-            for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
-        ]
+        options, design, result = settings.options, settings.design, None
+        sides = (X, self.kernels_), (y, self.target_kernels_)
+        columns = [columns_of(*side, all_rows=options.wants_blocks) for side in sides]
         names = "X", "y"
-        options = options.with_block_length(len(X), *sides, names=names, both=True)
-        paired = settings.on_pairs
-        if len(X) < 4 and not paired and options.method != "asymptotic":
-            raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
+        options = options.with_block_length(len(X), *columns, names=names, both=True)
         how = self._members(), self.random_state, self._run
-        if self.n_components is not None and not paired:
+        if settings.on_pairs:
+            core = paired_core(*self._grams(X, y, settings), design)
+            result = one_sample_test(core, design, options.ready(*how))
+        elif options.method == "asymptotic":
+            result = self._gamma_test(X, y)
+        elif len(X) < 4:
+            raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
+        elif self.n_components is not None:
             result = self._test_of_features(X, y, options.ready(*how))
-            if result is not None:
-                return result
-        if options.method == "asymptotic" and not paired:
-            return self._gamma_test(X, y)
-        options = options.ready(*how)
-        if not paired:
-            return shift_test((X, self.kernels_), (y, self.target_kernels_), options)
-        x, z = self._grams(X, y, settings)
-        return one_sample_test(paired_core(x, z, design), design, options)
+        if result is None:
+            result = shift_test(*sides, options.ready(*how))
+        return replace(result, _effect=self._effect(X, y, None))
 
     def _grams(self, X: Any, y: Any, settings: Settings) -> list[Any]:
         """Return the Gram operators of X and of y. All pairs need exact kernels."""
         refuse_far_pairs(settings.design, X, y)
-        how, sides = self._gram_options(), (self.kernels_, self.target_kernels_)
+        how, both = (
+            self._gram_options(),
+            ((self.kernels_, X), (self.target_kernels_, y)),
+        )
         if not settings.on_pairs:
             how["n_components"] = None
         seed = how.pop("seed")
-        return [
-            gram(kernels, rows, seed=seed + i, **how)
-            for i, (kernels, rows) in enumerate(zip(sides, (X, y), strict=True))
-        ]
+        return [gram(*side, seed=seed + i, **how) for i, side in enumerate(both)]
+
+    def _source(self, X: Any, y: Any, weights: Any, settings: Settings) -> Any:
+        """Return the features of both sides, or their Grams if no feature is random."""
+        pair = None if self.n_components is None else self._pair(X, y, weights=weights)
+        return self._grams(X, y, settings) if pair is None else pair
 
     def _test_of_features(self, X: Any, y: Any, options: Options) -> TestResult | None:
         """Test whether X and y are independent, None if no features are random."""
@@ -488,31 +478,18 @@ class HSICEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, step: int | None = None, weights: Any = None
     ) -> FeaturePair | None:
         """Return the features of both sides, None if all kernels have exact ones."""
+        own, seed = self.n_components, self._seed()
         maps = [
-            FeatureMaps(kernels, self.n_components, self._seed() + i, rows)
-            for i, (kernels, rows) in enumerate(
-                [(self.kernels_, X), (self.target_kernels_, y)]
-            )
+            FeatureMaps(self.kernels_, own, seed, X),
+            FeatureMaps(self.target_kernels_, own, seed + 1, y),
         ]
         is_lazy = isinstance(X, LazyRows)
         # Exact kernels need all rows in memory.
-        if not is_lazy and not any(own.is_random for own in maps):
+        if not is_lazy and not any(side.is_random for side in maps):
             return None
         blocks = paired_blocks(X, y, step=step, run=self._run)
         some = (X.some, y.some) if is_lazy else None
         return FeaturePair(maps, blocks, self.feature_seed_, some, weights)
-
-    def _projections(
-        self, X: Any, y: Any, weights: Any, length: int | None
-    ) -> Projections:
-        """Return the statistic of validated rows, and its projections on the rows."""
-        source: Any = None
-        if self.n_components is not None:
-            source = self._pair(X, y, weights=weights)
-        if source is None:
-            both = (self.kernels_, X), (self.target_kernels_, y)
-            source = [gram(*side, run=self._run) for side in both]
-        return hsic_projections(source, weights, length)
 
     def _gamma_test(self, X: np.ndarray, y: np.ndarray) -> TestResult:
         """Test whether X and y are independent, by a gamma distribution."""

@@ -33,6 +33,7 @@ from skdiscrepancy._nulls.row_order import (
     columns_of,
     rows_of_blocks,
 )
+from skdiscrepancy._statistics.dependence import hsic_projections
 from skdiscrepancy._statistics.evaluations import ComparisonResult, Effect, check_names
 from skdiscrepancy._statistics.noise import Projections
 from skdiscrepancy._statistics.second_order import projections_of
@@ -426,8 +427,11 @@ def hsic_compare(
     sides = [(rows, own.kernels_) for own, rows, _, _ in read]
     sides.append((read[0][2], read[0][0].target_kernels_))
     length = _length(block_length, *map(list, zip(*sides, strict=True)))
-    found = [own._projections(*given, length) for own, *given in read]
-    effects = [own._effect(*given) for own, *given in read]
+    found, effects = [], []
+    for own, *given in read:
+        source = own._source(*given, settings)
+        found.append(hsic_projections(source, given[-1], length))
+        effects.append(own._effect(*given))
     return ComparisonResult.of(names, found, "HSIC", effects, larger_is_better=True)
 
 
