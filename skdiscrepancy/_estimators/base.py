@@ -332,6 +332,14 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             found = "The standard error is not finite. Rescale the data."
         return replace(result, uncertainty=found, chosen=chosen)
 
+    def _evaluate(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any
+    ) -> DiscrepancyResult:
+        """Compute the discrepancy of rows that are not validated."""
+        rows = self._validated(X, y, settings, sample_weight)
+        effect = self._effect(*rows) if settings.errors else None
+        return replace(self._compare(*rows, settings), _effect=effect)
+
     def _effect(self, *rows: Any) -> Effect:
         """Return the effect size of validated rows, as `_compare` takes them."""
         own = copy(self)

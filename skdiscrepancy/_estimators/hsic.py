@@ -331,15 +331,6 @@ class HSICEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
-    def _evaluate(
-        self, X: Any, y: Any, settings: Settings, sample_weight: Any
-    ) -> DiscrepancyResult:
-        """Compute the dependence in rows that are not validated."""
-        X, y, weights = self._weighted([X, y], sample_weight, settings)
-        rows = *self._validate(X, y, settings), weights
-        effect = self._effect(*rows) if settings.errors else None
-        return replace(self._compare(*rows, settings), _effect=effect)
-
     def _sides(self, X: Any, y: Any, weights: Any) -> dict[str, Any]:
         """Return the rows that the bandwidths of an effect size come from."""
         return {"kernels_": [X], "target_kernels_": [y]}
@@ -412,7 +403,7 @@ class HSICEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         settings = self._check_test(**given)
-        return self._test_rows(*self._validate(X, y, settings), settings)
+        return self._test_rows(*self._validated(X, y, settings)[:2], settings)
 
     @in_one_blas_thread
     def _test_rows(self, X: Any, y: Any, settings: Settings) -> TestResult:
@@ -529,10 +520,11 @@ class HSICEstimator(BaseDiscrepancy):
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
-    def _validate(
-        self, X: Any, y: Any, settings: Settings
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return X and y, whose columns must agree with `fit`."""
+    def _validated(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        """Return X and y, whose columns must agree with `fit`, and their weights."""
+        X, y, weights = self._weighted([X, y], sample_weight, settings)
         self._refuse_changed()
         reader = self._reader(self.kernels_, settings.design._least_rows(2))
         labels = sample_dtype(self.target_kernels_) is None
@@ -545,7 +537,7 @@ class HSICEstimator(BaseDiscrepancy):
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
-        return X, y
+        return X, y, weights
 
     def _rows_of(
         self, X: Any, y: Any, reader: Reader, settings: Settings, *, reset: bool

@@ -18,13 +18,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
-from skdiscrepancy._estimators.ksd import (
-    GivenGradients,
-    KSDEstimator,
-    as_given,
-    check_gradients,
-    is_fitted,
-)
+from skdiscrepancy._estimators.ksd import KSDEstimator, as_given, is_fitted
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._models.dispatch import is_density_estimator, log_density_gradient_of
@@ -297,13 +291,8 @@ def ksd_compare(
     givens = [as_given(model) for model in models]
     estimator = KSDEstimator(givens[0], **STATISTIC, **params)
     settings = estimator._check_params()
-    rows = estimator._validate_first(as_table(X), settings)
-    for i, given in enumerate(givens):
-        if sample_weight is not None and isinstance(given, GivenGradients):
-            own = [check_gradients(given.values, rows)]
-            own, _ = estimator._weighted(own, sample_weight, settings)
-            givens[i] = GivenGradients(own)
-    rows, weights = estimator._weighted([rows], sample_weight, settings)
+    read = estimator._read(as_table(X), givens, settings, sample_weight)
+    rows, weights, givens = read
     estimator._fit_kernels(rows, settings.kernels)
     length = _length(block_length, [rows], [estimator.kernels_])
     found, effects = [], []

@@ -793,7 +793,7 @@ class WitnessDisplay(Display):
                 rows = rows[:, kept]
             reference = np.column_stack([a.read(estimator.reference_) for a in axes])
         else:
-            rows = estimator._validate(X, reset=False, least=1)
+            rows = estimator._validate(X, 1)
             axes = [_Axis(column) for column in columns]
         sample = np.column_stack([axis.read(rows) for axis in axes])
         drawn = sample if reference is None else np.vstack((reference, sample))
