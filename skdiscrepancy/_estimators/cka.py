@@ -54,7 +54,6 @@ from skdiscrepancy.kernels._base import (
     sample_dtype,
 )
 from skdiscrepancy.kernels._names import (
-    N_BANDWIDTHS,
     as_target,
     check_bandwidths,
     check_kernel,
@@ -90,7 +89,7 @@ class CKASettings(NamedTuple):
     n_components: int | None
     seed: int
     verbose: int
-    n_bandwidths: int = N_BANDWIDTHS
+    n_bandwidths: int | None = None
     n_jobs: int | None = None
 
     @property

@@ -269,18 +269,12 @@ class HSICEstimator(BaseDiscrepancy):
         else:
             target_kernels = target_kernels or choose_target_kernels("auto", y, kernels)
             y = as_target(y, target_kernels, self.target_kernel)
-        layout = layout_of(self.encoder_, tables[0])
-        collection = collection_of(self, [X], kernels, layout)
-        target_collection = collection_of(
-            self,
-            [y],
-            target_kernels,
-            layout_of(self.target_encoder_, tables[1]),
-            "target_bandwidth",
-        )
         encoder = self.target_encoder_
+        layouts = map(layout_of, (self.encoder_, encoder), tables)
+        found = collection_of(self, [X], kernels, next(layouts))
+        of_y = [y], target_kernels, next(layouts), "target_bandwidth"
+        self.kernels_, self.target_kernels_ = found, collection_of(self, *of_y)
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
-        self.kernels_, self.target_kernels_ = collection, target_collection
         self._remember()
         return X, y, weights
 
