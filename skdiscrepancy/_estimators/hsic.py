@@ -498,11 +498,6 @@ class HSICEstimator(BaseDiscrepancy):
         """Return all products of a kernel on X with a kernel on y."""
         return list(product(self.kernels_, self.target_kernels_))
 
-    def _check_test(self, **given: Any) -> Settings:
-        settings = super()._check_test(**given)
-        # Single rows are permuted: this is more groups than any sample has rows.
-        return replace(settings, options=settings.options._replace(n_groups=2**62))
-
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
         if settings.on_pairs:
             return one_sample_methods(settings.design), ()

@@ -498,28 +498,22 @@ def feature_window_test(
         warn_if_powerless(pair.n, "shifts")
     shape = (pair.x.n_kernels, pair.y.n_kernels)
     values, useful = np.zeros((*shape, len(cut.shifts))), np.zeros(shape, dtype=bool)
+    run, how, size = pair.run, dict[str, Any](), 1
+    if not isinstance(pair.blocks, ArrayBlocks):
+        # Many tiles in each pass over the rows, one pass after the other.
+        run, how, size = run._replace(n_jobs=1), {"require": "sharedmem"}, PASS_BYTES
+    passes, work = list(_passes(cut, size)), Work(_statistics_of_pass, cut)
+    shares = run_all(passes, work, run, what="permutations", **how)
     with np.errstate(all="ignore"):
-        for (_, kernels), (found, varies) in _tiles(cut):
-            values[kernels] += found
-            useful[kernels] |= varies
+        for tiles, parts in zip(passes, shares, strict=True):
+            for (_, kernels), (found, varies) in zip(tiles, parts, strict=True):
+                values[kernels] += found
+                useful[kernels] |= varies
         values = values.reshape(-1, len(cut.shifts)) / pair.n_groups
         if cut.block > 1:
             return _from_means(values, useful.ravel(), options)
         scale = np.where(useful.ravel(), values.std(axis=1), 0)
     return combine(values, (scale,), options)
-
-
-def _tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
-    """Yield all tiles with their share of the statistics."""
-    run, how, size = cut.pair.run, dict[str, Any](), 1
-    if not isinstance(cut.pair.blocks, ArrayBlocks):
-        # Many tiles in each pass over the rows, one pass after the other.
-        run, how, size = run._replace(n_jobs=1), {"require": "sharedmem"}, PASS_BYTES
-    passes = list(_passes(cut, size))
-    work = Work(_statistics_of_pass, cut)
-    found = run_all(passes, work, run, what="permutations", **how)
-    for tiles, shares in zip(passes, found, strict=True):
-        yield from zip(tiles, shares, strict=True)
 
 
 def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:

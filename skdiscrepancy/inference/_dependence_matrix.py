@@ -12,7 +12,6 @@ rows, use the sums of the engine, in sorted order or over tiles.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -164,6 +163,19 @@ def dependence_matrix(
             found = None if block_length else invariants(factor.rows)
         return _Side(factor, diagonal, found)
 
+    def row_of(task: tuple[list[_Side], StackedFactors, _Side, int]) -> tuple[Any, Any]:
+        others, stack, side, begin = task
+        products = stack.inner_products(side.factor, begin)
+        factors, diagonals, found = zip(*others[begin:], strict=True)
+        if block_length is None:
+            pairs = zip(products, found, strict=True)
+            tails = [gamma_pvalue(value, side.invariants, own) for value, own in pairs]
+        else:
+            G = side.factor.rows
+            tails = [shift_pvalue(G, factor.rows, block_length) for factor in factors]
+        values = hsic_of_factors(products, np.array(diagonals), side.diagonal, unbiased)
+        return values, tails
+
     rank = int(features[0]) if features else USUAL_RANK
     size = int(get_config()["working_memory"] * 2**16 // (rank * n))
     pairs_of_batches = list(batches(first, second, max(1, size)))
@@ -176,9 +188,9 @@ def dependence_matrix(
             # Of pairs within a batch, each is computed once.
             begins = np.arange(len(batch)) * (others == batch and second == first)
             stack = StackedFactors([side.factor for side in of_others])
-            row = partial(_row, of_others, stack, unbiased, block_length)
-            tasks = list(zip(of_batch, begins.tolist(), strict=True))
-            rows = run_all(tasks, row, **options)
+            own = zip(of_batch, begins.tolist(), strict=True)
+            tasks = [(of_others, stack, *side) for side in own]
+            rows = run_all(tasks, row_of, **options)
             for a, begin, found in zip(batch, begins, rows, strict=True):
                 places = others[begin:]
                 both[:, a, places] = both[:, places, a] = found
@@ -194,32 +206,11 @@ def dependence_matrix(
         if pairs:
             grams = [Variable(*variable).gram for variable in variables]
             terms = hsic_terms(grams, pairs, unbiased, run=run)
-            at, own = tuple(np.array(pairs).T), slice(len(rough))
+            at, k = tuple(np.array(pairs).T), len(rough)
             values[at] = values.T[at] = terms[0]
-            norms[at[0][own]] = norms_of(terms[0][own], terms[1][own])
+            norms[at[0][:k]] = norms_of(terms[0][:k], terms[1][:k])
         line.advance()
     return check_finite(values), pvalues, norms
-
-
-def _row(
-    others: list[_Side],
-    stack: StackedFactors,
-    unbiased: bool,
-    block_length: int | None,
-    task: tuple[_Side, int],
-) -> tuple[np.ndarray, list[float]]:
-    """Return HSIC and p-values of one variable with the others from a position on."""
-    side, begin = task
-    products = stack.inner_products(side.factor, begin)
-    factors, diagonals, found = zip(*others[begin:], strict=True)
-    if block_length is None:
-        pairs = zip(products, found, strict=True)
-        tails = [gamma_pvalue(value, side.invariants, own) for value, own in pairs]
-    else:
-        G = side.factor.rows
-        tails = [shift_pvalue(G, factor.rows, block_length) for factor in factors]
-    values = hsic_of_factors(products, np.array(diagonals), side.diagonal, unbiased)
-    return values, tails
 
 
 def _lazy_matrix(table: LazyFactors, unbiased: bool) -> tuple[np.ndarray, ...]:
