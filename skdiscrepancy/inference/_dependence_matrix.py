@@ -49,7 +49,7 @@ from skdiscrepancy._gram.factors import (
     StackedFactors,
     batches,
 )
-from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
+from skdiscrepancy._gram.run import in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.limits import (
     MIN_ROWS,
     gamma_pvalue,
@@ -100,7 +100,6 @@ def dependence_matrix(
     first: range,
     second: range,
     settings: CKASettings,
-    run: Run,
     block_length: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute HSIC and p-values of pairs of variables.
@@ -118,9 +117,8 @@ def dependence_matrix(
     first, second : range
         Variables on the left and on the right, the same ones or others.
     settings : CKASettings
-        Random features, and U- or V-statistics, on which p-values do not depend.
-    run : Run
-        Threads and progress.
+        Random features, threads, and U- or V-statistics, on which p-values do not
+        depend.
     block_length : int or None, default=None
         Number of rows of a block of a series, None for independent rows.
 
@@ -132,6 +130,7 @@ def dependence_matrix(
         Root of HSIC of each variable with itself, 0 for a constant.
     """
     n, unbiased, features = len(variables[0][0]), settings.unbiased, settings.features
+    run = settings.run
     if isinstance(variables[0][0], LazyRows):
         return _lazy_matrix(LazyFactors(variables, features, run=run), unbiased)
     both = values, pvalues = np.zeros((2, len(variables), len(variables)))
@@ -480,10 +479,10 @@ def hsic_matrix(
     [[True, False, True], [False, True, False], [True, False, True]]
     """
     options = check_options(("gamma",), ("shift",), block_length=block_length)
-    given = CKAEstimator(**params)
-    values = given.get_params(deep=False) | {"target_kernel": None}
-    symmetric, encoder = y is None, values.pop("encoder")
-    settings = check_cka_params(values)
+    given, symmetric = CKAEstimator(**params), y is None
+    # Columns are not encoded by a transformer, which is refused when they are read.
+    encoder, given.encoder = given.encoder, None
+    settings = check_cka_params(given)
     [checked] = settings.kernels[0]
     refuse_parts([checked])
     if not isinstance(checked, Kernel):
@@ -496,9 +495,10 @@ def hsic_matrix(
     warn_of_other_index(X, y)
     if given.n_components is not None:
         X, y = _lazy(X, y)
-    x_names, left = _read_columns(X, "X", encoder)
-    y_names, right = (x_names, []) if symmetric else _read_columns(y, "y", encoder)
-    every = [*left, *right]
+    x_names, left = y_names, every = _read_columns(X, "X", encoder)
+    if not symmetric:
+        y_names, right = _read_columns(y, "y", encoder)
+        every = [*left, *right]
     n, n_left = len(left[0].parts[0]), len(left)
     if n < MIN_ROWS:
         raise ValueError(
@@ -521,7 +521,7 @@ def hsic_matrix(
         rows, weights = settings.with_weight(column.parts[0], sample_weight)
         column.stored[0] = rows
     columns = [_with_kernel(column, settings) for column in every]
-    first, run = range(n_left), Run(given.n_jobs, given.verbose)
+    first = range(n_left)
     second = first if symmetric else range(n_left, len(every))
     titles = [f"column {shown(name)} of X" for name in x_names]
     if not symmetric:
@@ -530,7 +530,7 @@ def hsic_matrix(
     if weights is not None:
         pairs = [(v, v) for v in range(len(every))]
         pairs += [(i, j) for i, j in product(first, second) if i < j]
-        terms = settings.terms(columns, pairs, weights, run)
+        terms = settings.terms(columns, pairs, weights)
         matrix = cka_of_terms(terms, pairs, titles)
     else:
         options = options.with_block_length(
@@ -542,7 +542,7 @@ def hsic_matrix(
             because="the p-values are for independent rows. They may be much too small",
         )
         length = options.block_length
-        found = dependence_matrix(columns, first, second, settings, run, length)
+        found = dependence_matrix(columns, first, second, settings, length)
         values, pvalues, norms = found
         warn_of_constants(titles, norms)
         matrix, pvalues = cka(values, norms, norms), pvalues[first][:, second]
