@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,8 +28,10 @@ from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     PARAMETERS,
     KeywordHints,
+    RandomStateLike,
     check_flag,
     check_value,
+    declares_parameters,
     draw_seeds,
     generator_of,
     refuse_changed,
@@ -160,21 +161,35 @@ class Settings:
     errors: bool = False
 
 
+@declares_parameters
 class BaseDiscrepancy(KeywordHints, BaseEstimator):
     """Base class of the estimators: checks their parameters and pools."""
+
+    _: KW_ONLY
+    kernel: Any = ("gaussian", "laplace")
+    bandwidth: Any = "grid"
+    n_bandwidths: int | None = None
+    design: str | Design = "u"
+    normalize: bool = True
+    squared: bool = True
+    pooling: str | None = "fuse"
+    fuse_nu: Any = "auto"
+    n_components: Any = None
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     # Checks of parameters that differ from those of other estimators.
     _own_checks: ClassVar[dict[str, Callable[[dict[str, Any]], Any]]] = {}
     # Parameters from which `fit` learns kernels and encoders.
-    _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
+    _learns_from: ClassVar[Any] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
     _refuse_changed = refuse_changed
     # Name of the discrepancy, also for subclasses that users write.
-    _discrepancy: str
+    _discrepancy: ClassVar[str]
     # Kernel of effect sizes, in place of any radial kernel.
-    _effect_kernel: Callable[[], Any] = LaplaceKernel
+    _effect_kernel: ClassVar[type] = LaplaceKernel
     # First kernel of each fitted list of kernels, without a bandwidth from the data.
-    _first: Mapping[str, Any] = MappingProxyType({})
-    n_components: Any
+    _first: ClassVar[Mapping[str, Any]]
 
     def _check_params(self) -> Settings:
         """Check every parameter. Public methods do so before they read data."""
@@ -344,8 +359,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Return the effect size of validated rows, as `_compare` takes them."""
         own = copy(self)
         # The seed is that of random features.
-        vars(own).update(normalize=True, squared=True, pooling=None, design="u")
-        vars(own).update(random_state=0, verbose=0)
+        own.__dict__.update(normalize=True, squared=True, pooling=None, design="u")
+        own.__dict__.update(random_state=0, verbose=0)
         # Copies, because users may change their data before they ask for the number.
         return Effect(partial(own._compute_effect, *map(_copied, rows)))
 
@@ -443,8 +458,8 @@ def collection_of(
         # Threads for every joblib backend, because there are few rows.
         run = partial(run_all, run=Run(estimator.n_jobs), require="sharedmem")
     bandwidth, n_bandwidths = getattr(estimator, name), estimator.n_bandwidths
-    if isinstance(estimator, BaseDiscrepancy):
+    if hasattr(estimator, "_discrepancy"):
         # The effect size needs the first kernel, with its columns.
         own = name.replace("bandwidth", "kernels_")
-        estimator._first = {**estimator._first, own: kernels[0]}
+        estimator._first = {**getattr(estimator, "_first", {}), own: kernels[0]}
     return build_collection(samples, kernels, bandwidth, n_bandwidths, run)

@@ -719,7 +719,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, *, first: bool
     ) -> tuple[Any, int]:
         """Return the terms of one sample; the first one chooses the kernels."""
-        settings = check_cka_params(self, None if first else self.feature_seed_)
+        seed = None if first else getattr(self, "feature_seed_", 0)
+        settings = check_cka_params(self, seed)
         tables = X, y
         warn_of_other_index(X, y)
         of_x, of_y = settings.kernels

@@ -16,11 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._data.arrays import is_on_disk, tag_target, warn_of_other_index
 from skdiscrepancy._data.blocks import LazyRows
-from skdiscrepancy._data.checks import (
-    RandomStateLike,
-    declares_parameters,
-    takes_parameters_of,
-)
+from skdiscrepancy._data.checks import declares_parameters, takes_parameters_of
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
@@ -47,7 +43,6 @@ from skdiscrepancy._statistics.second_order import (
     refuse_far_pairs,
     refuse_pair_weights,
 )
-from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import (
     Kernel,
     PrecomputedKernel,
@@ -207,22 +202,10 @@ class HSICEstimator(BaseDiscrepancy):
     _learns_from = (*BaseDiscrepancy._learns_from, "target_kernel", "target_bandwidth")
 
     _: KW_ONLY
-    kernel: Any = ("gaussian", "laplace")
     target_kernel: Any = "auto"
-    bandwidth: Any = "grid"
     target_bandwidth: Any = "grid"
-    n_bandwidths: int | None = None
-    design: str | Design = "u"
     second_order: bool = False
-    normalize: bool = True
-    squared: bool = True
-    pooling: str | None = "fuse"
-    fuse_nu: Any = "auto"
     encoder: Any = "auto"
-    n_components: Any = None
-    n_jobs: int | None = None
-    random_state: RandomStateLike = None
-    verbose: int = 0
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
@@ -344,7 +327,8 @@ class HSICEstimator(BaseDiscrepancy):
             scales = self.normalize or settings.errors
             found = dependence_of_features(source, unbiased=unbiased, scales=scales)
         else:
-            found = hsic_statistics(*source, weights, unbiased=unbiased)
+            x, z = source
+            found = hsic_statistics(x, z, weights, unbiased=unbiased)
             if self.n_components is not None:
                 # Features of these kernels are exact, and have no random errors.
                 found = replace(found, errors=np.zeros_like(found.values))
@@ -421,7 +405,7 @@ class HSICEstimator(BaseDiscrepancy):
             result = shift_test(*sides, options.ready(*how))
         return replace(result, _effect=self._effect(X, y, None))
 
-    def _grams(self, X: Any, y: Any, settings: Settings) -> list[Any]:
+    def _grams(self, X: Any, y: Any, settings: Settings) -> tuple[Any, Any]:
         """Return the Gram operators of X and of y. All pairs need exact kernels."""
         refuse_far_pairs(settings.design, X, y)
         how, both = (
@@ -431,7 +415,8 @@ class HSICEstimator(BaseDiscrepancy):
         if not settings.on_pairs:
             how["n_components"] = None
         seed = how.pop("seed")
-        return [gram(*side, seed=seed + i, **how) for i, side in enumerate(both)]
+        x, z = (gram(*side, seed=seed + i, **how) for i, side in enumerate(both))
+        return x, z
 
     def _source(self, X: Any, y: Any, weights: Any, settings: Settings) -> Any:
         """Return the features of both sides, or their Grams if no feature is random."""

@@ -622,18 +622,7 @@ class KSDEstimator(BaseDiscrepancy):
     model: Any = None
     _: KW_ONLY
     kernel: Any = ("gaussian", "imq")
-    bandwidth: Any = "grid"
-    n_bandwidths: int | None = None
-    design: str | Design = "u"
     standardize: bool = False
-    normalize: bool = True
-    squared: bool = True
-    pooling: str | None = "fuse"
-    fuse_nu: Any = "auto"
-    n_components: Any = None
-    n_jobs: int | None = None
-    random_state: RandomStateLike = None
-    verbose: int = 0
 
     def fit(self, X: ArrayLike, y: Any = None) -> KSDEstimator:
         """Fit the model if necessary, and choose the kernels from a sample.

@@ -23,7 +23,6 @@ from skdiscrepancy._data.arrays import (
     refuse_missing,
 )
 from skdiscrepancy._data.checks import (
-    RandomStateLike,
     check_number,
     declares_parameters,
     draw_seeds,
@@ -53,7 +52,7 @@ from skdiscrepancy._statistics.second_order import (
     warn_unused,
     witness,
 )
-from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.designs import check_design
 from skdiscrepancy.kernels._base import PrecomputedKernel, check_gram, refuse_balanced
 from skdiscrepancy.kernels._names import tag_sparse
 from skdiscrepancy.tables import layout_of
@@ -400,20 +399,8 @@ class MMDEstimator(BaseDiscrepancy):
 
     _discrepancy = "MMD"
     _: KW_ONLY
-    kernel: Any = ("gaussian", "laplace")
-    bandwidth: Any = "grid"
-    n_bandwidths: int | None = None
-    design: str | Design = "u"
     second_order: bool = False
-    normalize: bool = True
-    squared: bool = True
-    pooling: str | None = "fuse"
-    fuse_nu: Any = "auto"
     encoder: Any = "auto"
-    n_components: int | None = None
-    n_jobs: int | None = None
-    random_state: RandomStateLike = None
-    verbose: int = 0
 
     def fit(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
