@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
+from itertools import count, repeat
 from operator import is_
 from typing import Any, Self
 
@@ -32,6 +33,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Work, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.groups import (
@@ -66,16 +68,14 @@ EXAMPLES = 1024
 
 
 def _seeds(random_state: Any) -> Iterator[Any]:
-    """Yield the seed of each batch, so that no thread draws from another's generator.
+    """Return the seed of each batch, so that no thread draws from another's generator.
 
     A number, or None, seeds all batches, as it seeds all calls of `score`.
     """
-    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
-        generator = generator_of(random_state)
-        while True:
-            yield draw_seeds(generator, 1)[0]
-    while True:
-        yield random_state
+    if not isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        return repeat(random_state)
+    generator = generator_of(random_state)
+    return (draw_seeds(generator, 1)[0] for _ in count())
 
 
 def _score_batch(
@@ -507,15 +507,21 @@ class MMDEstimator(BaseDiscrepancy):
         result = self._estimate(self._core(Y, settings, weights), settings)
         if not settings.errors:
             return result
-        samples = [self._reference_rows(), Y]
-        if self.encoder_ is not None:
-            # Both tables together, as a test encodes them.
-            reader = self._reader(self.kernels_, least)
-            tables = [self._reference_table, X]
-            reader.fit(tables)
-            samples = list(map(reader.rows, tables))
+        samples = self._together(X, Y, self._reader(self.kernels_, least))
         effect = self._effect(*samples, self.reference_weight_, weights)
         return replace(result, _effect=effect)
+
+    def _together(self, X: Any, Y: Any, reader: Reader) -> list[Any]:
+        """Return the reference and another sample as a test reads them.
+
+        Permutations must not change the encoding, so tables are encoded together. `Y`
+        are the rows of `X` as the fitted kernels read them.
+        """
+        if self.encoder_ is None:
+            reference = as_block(self._reference_rows())
+            return [reader.rows(reference, "reference_"), reader.rows(as_block(Y))]
+        reader.fit([self._reference_table, X])
+        return [reader.rows(Z) for Z in (self._reference_table, X)]
 
     @takes_parameters_of(check_options, first=" ".join(OPTIONS))
     def test(
@@ -574,19 +580,12 @@ class MMDEstimator(BaseDiscrepancy):
         X = reader.blocks(X)
         # Names and order of the columns must agree with `fit`.
         Y = self._reader(self.kernels_, reader.least).rows(X, reset=False)
-        if self.encoder_ is None:
-            reference = reader.rows(as_block(self._reference_rows()), "reference_")
-            Y = reader.rows(as_block(Y))
-        else:
-            # Permutations must not change the encoding.
-            reader.fit([self._reference_table, X])
-            reference, Y = (reader.rows(Z) for Z in (self._reference_table, X))
+        samples, own = self._together(X, Y, reader), copy(self)
         layout = layout_of(reader.encoder_, X)
-        own = copy(self)
         # Not by ==, which compares arrays entry by entry.
         if isinstance(self.bandwidth, str) and self.bandwidth == "grid":
             own.bandwidth = "dyadic" if self.n_bandwidths is None else "grid"
-        return own._test_rows([reference, Y], settings, layout)
+        return own._test_rows(samples, settings, layout)
 
     def _test_pair(self, X: ArrayLike, Y: ArrayLike, settings: Settings) -> TestResult:
         """Test whether two samples have the same distribution."""
