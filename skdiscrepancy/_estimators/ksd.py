@@ -348,10 +348,8 @@ def lazy_stein_blocks(
     The gradients of a block are computed where the block is, in every pass.
     """
     if not isinstance(log_density_gradient, GivenGradients):
-        view = partial(
-            _stein_rows, scale, partial(_with_gradients, log_density_gradient)
-        )
-        return LazyBlocks(*samples, view=view, run=run)
+        view = partial(_with_gradients, log_density_gradient)
+        return LazyBlocks(*samples, view=partial(_stein_rows, scale, view), run=run)
     if len(samples) > 1:
         raise ValueError(
             "model is an array of gradients, must be a model here, because the "

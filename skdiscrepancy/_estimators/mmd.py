@@ -83,10 +83,9 @@ def _score_batch(
 ) -> float:
     """Score one batch, which is some rows of the reference if `held_out`."""
     rows, seed = batch
-    core = (estimator._core_of_held_out if held_out else estimator._core)(
-        rows, settings
-    )
-    found = over_design(core, settings.design, seed, scales=estimator.normalize)
+    core_of = estimator._core_of_held_out if held_out else estimator._core
+    core, scales = core_of(rows, settings), estimator.normalize
+    found = over_design(core, settings.design, seed, scales=scales)
     return estimator._result(found).value
 
 
@@ -926,10 +925,8 @@ class MMDEstimator(BaseDiscrepancy):
         self._refuse_changed()
         refuse_balanced(self.kernels_, FOR_POINTS)
         X, of_both = self._reference_rows(), (self.reference_weight_, weights)
-        samples = [X, Y, points]
-        return witness(
-            gram(self.kernels_, *samples, weights=of_both, **self._gram_options())
-        )
+        how = self._gram_options()
+        return witness(gram(self.kernels_, X, Y, points, weights=of_both, **how))
 
     def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:
         r"""Compute how much each row of a sample adds to the discrepancy.

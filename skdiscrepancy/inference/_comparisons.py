@@ -174,8 +174,7 @@ def mmd_compare(
     >>> result.best, result.pvalue < 0.001
     ('candidate 0', True)
     """
-    names = _names(candidates, names, "a sample of at least two rows")
-    check_block_length(block_length)
+    names = _names(candidates, names, block_length, "a sample of at least two rows")
     estimator, n = MMDEstimator(**STATISTIC, **params), len(candidates)
     weights = [None] * n if candidate_weights is None else list(candidate_weights)
     if len(weights) != n:
@@ -183,9 +182,8 @@ def mmd_compare(
             f"candidate_weights has {len(weights)} entries, must have {n}, an array or "
             "None for each candidate."
         )
-    found, effects = sample_projections(
-        estimator, X, list(candidates), [sample_weight, *weights], block_length
-    )
+    given = list(candidates), [sample_weight, *weights], block_length
+    found, effects = sample_projections(estimator, X, *given)
     return ComparisonResult.of(names, found, "MMD", effects)
 
 
@@ -279,7 +277,7 @@ def ksd_compare(
     >>> result.best, result.pvalue < 0.001
     ('model 0', True)
     """
-    names = _names(models, names, "a model", "model")
+    names = _names(models, names, block_length, "a model", "model")
     for name, model in zip(names, models, strict=True):
         if model is None or (is_density_estimator(model) and not is_fitted(model)):
             raise ValueError(
@@ -287,7 +285,6 @@ def ksd_compare(
                 "array of gradients. Fit the models to other rows than X, because a "
                 "model that was fitted to X fits X too well."
             )
-    check_block_length(block_length)
     givens = [as_given(model) for model in models]
     estimator = KSDEstimator(givens[0], **STATISTIC, **params)
     settings = estimator._check_params()
@@ -398,8 +395,7 @@ def hsic_compare(
             f"{len(variables)}."
         )
     *candidates, y = variables
-    names = _names(candidates, names, "an array")
-    check_block_length(block_length)
+    names = _names(candidates, names, block_length, "an array")
     estimator = HSICEstimator(**STATISTIC, **params)
     settings = estimator._check_params()
     # All candidates share the features of y.
@@ -425,9 +421,10 @@ def hsic_compare(
 
 
 def _names(
-    candidates: Sequence[Any], names: Any, what: str, word: str = "candidate"
+    candidates: Any, names: Any, block_length: Any, what: str, word: str = "candidate"
 ) -> list[Any]:
-    """Return the names of at least two candidates."""
+    """Return the names of at least two candidates, and check the length of blocks."""
+    check_block_length(block_length)
     if len(candidates) < 2:
         raise TypeError(
             f"{len(candidates)} {word}s given, must be at least 2. Pass each as {what} "

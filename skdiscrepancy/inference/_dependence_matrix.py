@@ -351,9 +351,8 @@ class HSICMatrixResult(MatrixResult):
         frame = super().to_frame()
         if not square:
             return frame
-        return type(frame)(
-            self.matrix, index=list(self.x_names), columns=list(self.y_names)
-        )
+        names = {"index": list(self.x_names), "columns": list(self.y_names)}
+        return type(frame)(self.matrix, **names)
 
 
 @takes_parameters_of(

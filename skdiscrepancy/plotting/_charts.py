@@ -1238,9 +1238,8 @@ class BatchScoresDisplay(Display):
         display : BatchScoresDisplay
             The display, already drawn.
         """
-        return cls(scores=scores, labels=labels, band=band, confidence=confidence).plot(
-            ax=ax
-        )
+        given = cls(scores=scores, labels=labels, band=band, confidence=confidence)
+        return given.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the scores and the band.
