@@ -271,7 +271,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _gram_options(self) -> dict[str, Any]:
         """Return how a fitted estimator computes its Gram operators."""
         seed = 0 if self.n_components is None else self._seed()
-        return {"n_components": self.n_components, "seed": seed, "run": self._run}
+        run = Run(self.n_jobs, self.verbose)
+        return {"n_components": self.n_components, "seed": seed, "run": run}
 
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""

@@ -320,9 +320,9 @@ class HSICEstimator(BaseDiscrepancy):
         design, unbiased = settings.design, not settings.design.biased
         if settings.on_pairs:
             refuse_pair_weights(design, weights)
-            core = paired_core(*self._grams(X, y, settings), design)
-            return self._estimate(core, settings)
-        source = self._source(X, y, weights, settings)
+            x, z = self._grams(X, y, settings)
+            return self._estimate(paired_core(x, z, design), settings)
+        source = self._grams(X, y, settings, weights)
         if isinstance(source, FeaturePair):
             scales = self.normalize or settings.errors
             found = dependence_of_features(source, unbiased=unbiased, scales=scales)
@@ -393,7 +393,8 @@ class HSICEstimator(BaseDiscrepancy):
         options = options.with_block_length(len(X), *columns, names=names, both=True)
         how = self._members(), self.random_state, self._run
         if settings.on_pairs:
-            core = paired_core(*self._grams(X, y, settings), design)
+            x, z = self._grams(X, y, settings)
+            core = paired_core(x, z, design)
             result = one_sample_test(core, design, options.ready(*how))
         elif options.method == "asymptotic":
             result = self._gamma_test(X, y)
@@ -405,8 +406,12 @@ class HSICEstimator(BaseDiscrepancy):
             result = shift_test(*sides, options.ready(*how))
         return replace(result, _effect=self._effect(X, y, None))
 
-    def _grams(self, X: Any, y: Any, settings: Settings) -> tuple[Any, Any]:
-        """Return the Gram operators of X and of y. All pairs need exact kernels."""
+    def _grams(self, X: Any, y: Any, settings: Settings, weights: Any = None) -> Any:
+        """Return the Gram operators of X and of y, or a pair of random features."""
+        if self.n_components is not None and not settings.on_pairs:
+            pair = self._pair(X, y, weights=weights)
+            if pair is not None:
+                return pair
         refuse_far_pairs(settings.design, X, y)
         how, both = (
             self._gram_options(),
@@ -415,13 +420,7 @@ class HSICEstimator(BaseDiscrepancy):
         if not settings.on_pairs:
             how["n_components"] = None
         seed = how.pop("seed")
-        x, z = (gram(*side, seed=seed + i, **how) for i, side in enumerate(both))
-        return x, z
-
-    def _source(self, X: Any, y: Any, weights: Any, settings: Settings) -> Any:
-        """Return the features of both sides, or their Grams if no feature is random."""
-        pair = None if self.n_components is None else self._pair(X, y, weights=weights)
-        return self._grams(X, y, settings) if pair is None else pair
+        return [gram(*side, seed=seed + i, **how) for i, side in enumerate(both)]
 
     def _test_of_features(self, X: Any, y: Any, options: Options) -> TestResult | None:
         """Test whether X and y are independent, None if no features are random."""

@@ -35,7 +35,7 @@ from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.run import Work, in_one_blas_thread, run_all
+from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.groups import (
     one_sample_methods,
     one_sample_test,
@@ -430,7 +430,8 @@ class MMDEstimator(BaseDiscrepancy):
             Fitted estimator.
         """
         settings = self._check_params()
-        refuse_second_sample(X, y)
+        if y is not None:
+            refuse_second_sample(X, y)
         return self._fit(X, settings, sample_weight)
 
     @in_one_blas_thread
@@ -499,7 +500,8 @@ class MMDEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compare rows that are not validated with the reference sample."""
-        refuse_second_sample(X, y)
+        if y is not None:
+            refuse_second_sample(X, y)
         X, weights = self._weighted([X], sample_weight, settings)
         least = settings.design._least_rows()
         Y = self._reader(self.kernels_, least).rows(X, reset=False)
@@ -573,7 +575,8 @@ class MMDEstimator(BaseDiscrepancy):
                 "sample_weight."
             )
         settings = self._check_test(paired=paired, **given)
-        refuse_second_sample(X, y)
+        if y is not None:
+            refuse_second_sample(X, y)
         # `set_params` may have changed the kernels, and so the types they read.
         reader = self._reader(settings.kernels, settings.design._least_rows())
         X = reader.blocks(X)
@@ -615,12 +618,12 @@ class MMDEstimator(BaseDiscrepancy):
                 f"n_samples == {min(sizes)}, must be >= 2 for an MMD test."
             )
         kernels = collection_of(self, samples, settings.kernels, table)
-        all_rows = options.wants_blocks
+        all_rows, run = options.wants_blocks, Run(self.n_jobs, self.verbose)
         columns = [columns_of(Z, kernels, all_rows=all_rows) for Z in samples]
         if on_pairs:
             columns = [differences(*columns)]
         options = options.with_block_length(min(sizes), *columns)
-        options = options.ready(kernels, self.random_state, self._run)
+        options = options.ready(kernels, self.random_state, run)
         result = samples_test(samples, settings, options, self.n_components)
         return replace(result, _effect=self._effect(*samples, None, None))
 

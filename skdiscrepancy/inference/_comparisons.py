@@ -57,7 +57,8 @@ def sample_projections(
         [X, *candidates], settings, weights, names, words
     )
     estimator._learn(samples, settings, table, of_rows[0])
-    length = _length(block_length, samples, [estimator.kernels_] * len(samples))
+    sides = [(Z, estimator.kernels_) for Z in samples]
+    length = _length(block_length, *sides)
     estimator._keep_sums(scales=False)
     found, effects = [], []
     for Y, w, name in zip(samples[1:], of_rows[1:], names[1:], strict=True):
@@ -67,13 +68,12 @@ def sample_projections(
     return found, effects
 
 
-def _length(block_length: Any, samples: list[Any], kernels: list[Any]) -> int | None:
+def _length(block_length: Any, *sides: tuple[Any, list[Any]]) -> int | None:
     """Return the number of rows of the blocks of series, None for single rows."""
     if check_block_length(block_length) in (None, 1):
         return None
-    both = zip(samples, kernels, strict=True)
-    columns = [columns_of(Z, own, all_rows=True) for Z, own in both]
-    return rows_of_blocks(block_length, min(map(len, samples)), *columns)
+    columns = [columns_of(*side, all_rows=True) for side in sides]
+    return rows_of_blocks(block_length, min(len(Z) for Z, _ in sides), *columns)
 
 
 # Keywords of a comparison, in this order.
@@ -291,7 +291,7 @@ def ksd_compare(
     read = estimator._read(as_table(X), givens, settings, sample_weight)
     rows, weights, givens = read
     estimator._fit_kernels(rows, settings.kernels)
-    length = _length(block_length, [rows], [estimator.kernels_])
+    length = _length(block_length, (rows, estimator.kernels_))
     found, effects = [], []
     for given in givens:
         estimator.log_density_gradient_ = log_density_gradient_of(given)
@@ -411,12 +411,12 @@ def hsic_compare(
         read.append((fitted, rows, *given))
     sides = [(rows, own.kernels_) for own, rows, _, _ in read]
     sides.append((read[0][2], read[0][0].target_kernels_))
-    length = _length(block_length, *map(list, zip(*sides, strict=True)))
+    length = _length(block_length, *sides)
     found, effects = [], []
-    for own, *given in read:
-        source = own._source(*given, settings)
-        found.append(hsic_projections(source, given[-1], length))
-        effects.append(own._effect(*given))
+    for own, rows, target, weights in read:
+        source = own._grams(rows, target, settings, weights)
+        found.append(hsic_projections(source, weights, length))
+        effects.append(own._effect(rows, target, weights))
     return ComparisonResult.of(names, found, "HSIC", effects, larger_is_better=True)
 
 
