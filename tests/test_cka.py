@@ -596,6 +596,14 @@ def test_tables_are_encoded():
         cka_score(table, Y, encoder=None)
 
 
+def test_no_encoder_silences_the_warning_of_spreads():
+    wide = X * np.where(np.arange(X.shape[1]), 1.0, 1e4)
+    with pytest.warns(UserWarning, match="Pass encoder=None"):
+        found = cka_score(wide, Y, kernel="gaussian")
+    # Warnings are errors in this suite.
+    assert cka_score(wide, Y, kernel="gaussian", encoder=None) == found
+
+
 def test_blocks_with_weights_need_the_v_statistic():
     options = {"n_components": 8, "sample_weight": np.ones(len(X))}
     with pytest.raises(ValueError, match="design == 'u', must be 'v'"):

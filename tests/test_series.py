@@ -666,14 +666,14 @@ def test_shifts_of_blocks_are_those_of_the_gram_matrices(monkeypatch):
     monkeypatch.setattr(shifts, "combine", combine)
     monkeypatch.setattr(shifts, "WINDOW", 5)
     monkeypatch.setattr(shifts, "STRIP", 20)
-    tiles = mock.Mock(wraps=shifts._tiles)
-    monkeypatch.setattr(shifts, "_tiles", tiles)
+    passes = mock.Mock(wraps=shifts._passes)
+    monkeypatch.setattr(shifts, "_passes", passes)
     X, y = autoregressive(67, 0.5, 0, d=2), autoregressive(67, 0.5, 1)
     options = {"kernel": "gaussian", "bandwidth": 1.0, "target_bandwidth": 1.0}
     result = hsic_test(
         X, y, block_length=3, n_components=4, n_resamples=9, random_state=0, **options
     )
-    (cut,), _ = tiles.call_args
+    (cut, _), _ = passes.call_args
     (values, _, _), _ = combine.call_args
     index = np.arange(67)
     sides = ((cut.pair.x, X), (cut.pair.y, y.reshape(67, -1)))

@@ -490,9 +490,19 @@ class KeywordHints:
 
 @dataclass_transform(eq_default=False)
 def declares_parameters(cls: Any) -> Any:
-    """Give a class the parameters that it declares, and hints for unknown ones."""
+    """Give a class the parameters that it declares, and hints for unknown keywords.
+
+    Base classes may declare parameters, too. They have the order of the docstring.
+    """
     cls = dataclass(eq=False, repr=False)(cls)
-    cls.__init__ = explains_keywords(cls.__init__)
+    signature = inspect.signature(cls.__init__)
+    place = {name: i for i, name in enumerate(_entries(cls))}
+    found = signature.parameters.values()
+    order = sorted(found, key=lambda p: (p.kind, place.get(p.name, -1)))
+    cls.__init__.__signature__ = signature.replace(parameters=order)
+    for name, method in list(vars(cls).items()):
+        if inspect.isfunction(method) and (name[0] != "_" or name == "__init__"):
+            setattr(cls, name, explains_keywords(method))
     return cls
 
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,8 +26,10 @@ from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     PARAMETERS,
     KeywordHints,
+    RandomStateLike,
     check_flag,
     check_value,
+    declares_parameters,
     draw_seeds,
     generator_of,
     refuse_changed,
@@ -158,35 +159,35 @@ class Settings:
     errors: bool = False
 
 
-# Parameters of the estimator that computes an effect size. The seed is that of random
-# features.
-OF_EFFECT: dict[str, Any] = {
-    "bandwidth": "median",
-    "design": "u",
-    "second_order": False,
-    "normalize": True,
-    "squared": True,
-    "pooling": None,
-    "random_state": 0,
-    "verbose": 0,
-}
-
-
+@declares_parameters
 class BaseDiscrepancy(KeywordHints, BaseEstimator):
     """Base class of the estimators: checks their parameters and pools."""
+
+    _: KW_ONLY
+    kernel: Any = ("gaussian", "laplace")
+    bandwidth: Any = "grid"
+    n_bandwidths: int | None = None
+    design: str | Design = "u"
+    normalize: bool = True
+    squared: bool = True
+    pooling: str | None = "fuse"
+    fuse_nu: Any = "auto"
+    n_components: Any = None
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     # Checks of parameters that differ from those of other estimators.
     _own_checks: ClassVar[dict[str, Callable[[dict[str, Any]], Any]]] = {}
     # Parameters from which `fit` learns kernels and encoders.
-    _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
+    _learns_from: ClassVar[Any] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
     _refuse_changed = refuse_changed
     # Name of the discrepancy, also for subclasses that users write.
-    _discrepancy: str
+    _discrepancy: ClassVar[str]
     # Kernel of effect sizes, in place of any radial kernel.
-    _effect_kernel: Callable[[], Any] = LaplaceKernel
+    _effect_kernel: ClassVar[type] = LaplaceKernel
     # First kernel of each fitted list of kernels, without a bandwidth from the data.
-    _first: Mapping[str, Any] = MappingProxyType({})
-    n_components: Any
+    _first: ClassVar[Mapping[str, Any]]
 
     def _check_params(self) -> Settings:
         """Check every parameter. Public methods do so before they read data."""
@@ -345,10 +346,20 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             found = "The standard error is not finite. Rescale the data."
         return replace(result, uncertainty=found, chosen=chosen)
 
+    def _evaluate(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any
+    ) -> DiscrepancyResult:
+        """Compute the discrepancy of rows that are not validated."""
+        rows = self._validated(X, y, settings, sample_weight)
+        effect = self._effect(*rows) if settings.errors else None
+        return replace(self._compare(*rows, settings), _effect=effect)
+
     def _effect(self, *rows: Any) -> Effect:
         """Return the effect size of validated rows, as `_compare` takes them."""
         own = copy(self)
-        own.__dict__.update(OF_EFFECT)
+        # The seed is that of random features.
+        own.__dict__.update(normalize=True, squared=True, pooling=None, design="u")
+        own.__dict__.update(random_state=0, verbose=0)
         # Copies of what is in memory, because users may change their data before they
         # ask for the number.
         kept = [
@@ -446,8 +457,8 @@ def collection_of(
         # Threads for every joblib backend, because there are few rows.
         run = partial(run_all, run=Run(estimator.n_jobs), require="sharedmem")
     bandwidth, n_bandwidths = getattr(estimator, name), estimator.n_bandwidths
-    if isinstance(estimator, BaseDiscrepancy):
+    if hasattr(estimator, "_discrepancy"):
         # The effect size needs the first kernel, with its columns.
         own = name.replace("bandwidth", "kernels_")
-        estimator._first = {**estimator._first, own: kernels[0]}
+        estimator._first = {**getattr(estimator, "_first", {}), own: kernels[0]}
     return build_collection(samples, kernels, bandwidth, n_bandwidths, run)

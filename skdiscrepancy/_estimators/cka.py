@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from itertools import chain, combinations_with_replacement, product
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,6 @@ from skdiscrepancy._data.checks import (
     RandomStateLike,
     declares_parameters,
     draw_seeds,
-    explains_keywords,
     generator_of,
     shown,
     takes_parameters_of,
@@ -55,7 +54,6 @@ from skdiscrepancy.kernels._base import (
     sample_dtype,
 )
 from skdiscrepancy.kernels._names import (
-    N_BANDWIDTHS,
     as_target,
     check_bandwidths,
     check_kernel,
@@ -72,32 +70,34 @@ class CKASettings(NamedTuple):
 
     Attributes
     ----------
+    estimator : CKAEstimator
+        Has the parameters.
     kernels : pair of lists of length 1
         The kernel on X and the kernel on Y, bandwidths still to be chosen.
-    bandwidth : object
-        The parameter.
     unbiased : bool
         Whether HSIC is the U-statistic.
     least_rows : int
         Smallest number of rows that HSIC takes.
-    n_components, seed : int or None
-        Number of random features, and their seed.
+    seed : int
+        Seed of random features.
     """
 
+    estimator: CKAEstimator
     kernels: tuple[list[KernelLike], list[KernelLike]]
-    bandwidth: Any
     unbiased: bool
     least_rows: int
-    n_components: int | None
     seed: int
-    verbose: int
-    n_bandwidths: int = N_BANDWIDTHS
-    n_jobs: int | None = None
+
+    @property
+    def run(self) -> Run:
+        """Threads and progress."""
+        return Run(self.estimator.n_jobs, self.estimator.verbose)
 
     @property
     def features(self) -> tuple[int, int] | None:
         """Number of random features and their seed, None for exact kernels."""
-        return None if self.n_components is None else (self.n_components, self.seed)
+        number = self.estimator.n_components
+        return None if number is None else (number, self.seed)
 
     def with_weight(self, rows: Any, sample_weight: Any) -> tuple[Any, Any]:
         """Return the rows that have a weight, and their weights."""
@@ -111,7 +111,7 @@ class CKASettings(NamedTuple):
         return rows[np.flatnonzero(weights)], weights[weights > 0]
 
     def terms(
-        self, both: list[Any], pairs: list[Pair], weights: Any, run: Run
+        self, both: list[Any], pairs: list[Pair], weights: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the terms of `hsic_terms` for rows with kernels, or their features."""
         if isinstance(both[0][0], LazyRows):
@@ -120,14 +120,14 @@ class CKASettings(NamedTuple):
                     "design == 'u', must be 'v' for rows with sample_weight that are "
                     "read by blocks, because the unbiased HSIC needs them in memory."
                 )
-            table = LazyFactors(both, self.features, weights, run)
+            table = LazyFactors(both, self.features, weights, self.run)
             values, at = table.hsic(unbiased=self.unbiased)[0], tuple(np.array(pairs).T)
             least = np.where(np.outer(table.norms, table.norms) > 0, 0.0, np.inf)
             return check_finite(values[at]), least[at]
-        how: Any = {"n_components": self.n_components, "seed": self.seed}
+        how: Any = {"n_components": self.estimator.n_components, "seed": self.seed}
         rows = [np.asarray(Z) if isinstance(Z, SparseColumns) else Z for Z, _ in both]
         grams = [gram([k], Z, **how) for (_, k), Z in zip(both, rows, strict=True)]
-        return hsic_terms(grams, pairs, self.unbiased, weights, run)
+        return hsic_terms(grams, pairs, self.unbiased, weights, self.run)
 
     def choose(self, side: int, sample: np.ndarray, table: Any = None) -> Any:
         """Return the kernel on X (0) or Y (1) with all that it takes from a sample.
@@ -136,11 +136,12 @@ class CKASettings(NamedTuple):
         """
         if isinstance(sample, LazyRows):
             sample = sample.sample
-        found = collection_of(self, [sample], self.kernels[side], table)
+        found = collection_of(self.estimator, [sample], self.kernels[side], table)
         if len(found) > 1:
             raise ValueError(
-                f"bandwidth == {shown(self.bandwidth)} makes {len(found)} kernels of "
-                f"{self.kernels[side][0]!r}, must be 'median' or one number for CKA."
+                f"bandwidth == {shown(self.estimator.bandwidth)} makes {len(found)} "
+                f"kernels of {self.kernels[side][0]!r}, must be 'median' or one number "
+                "for CKA."
             )
         return found[0]
 
@@ -151,28 +152,27 @@ def _check_target_kernel(values: dict[str, Any]) -> Any:
     return values["kernel"] if kernel is None else check_kernel(kernel, "target_kernel")
 
 
-def check_cka_params(given: Mapping[str, Any]) -> CKASettings:
-    """Check the parameters of CKA."""
-    values = check_parameters(given, target_kernel=_check_target_kernel)
-    design, n_components, seed = values["design"], values["n_components"], 0
-    if n_components is not None:
-        [seed] = draw_seeds(generator_of(values["random_state"]), 1)
+def check_cka_params(given: CKAEstimator, seed: int | None = None) -> CKASettings:
+    """Check the parameters of CKA, and draw a seed of random features unless given."""
+    values = check_parameters(vars(given), target_kernel=_check_target_kernel)
+    design, seeds = values["design"], [seed or 0]
+    if given.n_components is not None and seed is None:
+        seeds = draw_seeds(generator_of(given.random_state), 1)
     if not design.complete:
         raise ValueError(
-            f"design == {shown(given['design'])}, must be 'u' or 'v': CKA needs all "
-            "pairs of rows."
+            f"design == {shown(given.design)}, must be 'u' or 'v': CKA needs all pairs "
+            "of rows."
         )
-    kernels, bandwidth = (values["kernel"], values["target_kernel"]), given["bandwidth"]
+    kernels = values["kernel"], values["target_kernel"]
     for name, own in zip(("kernel", "target_kernel"), kernels, strict=True):
         if len(own) > 1:
             raise ValueError(
-                f"{name} == {shown(given[name])} has {len(own)} kernels, must be one "
-                "kernel for CKA."
+                f"{name} == {shown(getattr(given, name))} has {len(own)} kernels, must "
+                "be one kernel for CKA."
             )
-    check_bandwidths(kernels[1], bandwidth, "bandwidth")
+    check_bandwidths(kernels[1], given.bandwidth, "bandwidth")
     of_design = not design.biased, design._least_rows(2)
-    how = n_components, seed, values.get("verbose", 0)
-    return CKASettings(kernels, bandwidth, *of_design, *how)
+    return CKASettings(given, kernels, *of_design, *seeds)
 
 
 @in_one_blas_thread
@@ -275,6 +275,7 @@ def warn_of_constants(names: Sequence[str], norms: np.ndarray) -> None:
         )
 
 
+@dataclass(eq=False, repr=False)
 class Variable:
     """Rows with one kernel, and the low-rank factor of its centred Gram matrix.
 
@@ -282,17 +283,14 @@ class Variable:
     complete, they are exact sums, in sorted order or over tiles.
     """
 
-    def __init__(
-        self,
-        rows: Any,
-        kernel: KernelLike,
-        features: tuple[int, int] | None = None,
-        weights: np.ndarray | None = None,
-    ):
-        self.rows, self.features, self.weights = rows, features, weights
-        if isinstance(kernel, RowKernel):
-            kernel = kernel.learn([np.asarray(rows)])
-        self.kernel = kernel
+    rows: Any
+    kernel: KernelLike
+    features: tuple[int, int] | None = None
+    weights: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.kernel, RowKernel):
+            self.kernel = self.kernel.learn([np.asarray(self.rows)])
 
     @cached_property
     def factor(self) -> Factor:
@@ -469,15 +467,13 @@ class _Layers:
         Weights of the rows.
     """
 
-    def __init__(
-        self, Z: Any, side: int, settings: CKASettings, encoder: Any, sample_weight: Any
-    ):
+    def __init__(self, Z: Any, side: int, settings: CKASettings, sample_weight: Any):
         name = "XY"[side]
         self.names, arrays, self.several = _split(Z, name)
         self.titles = [name]
         if self.several:
             self.titles = [f"layer {shown(layer)} of {name}" for layer in self.names]
-        own = settings.kernels[side], settings.least_rows, encoder, settings
+        given, kernels = settings.estimator, settings.kernels[side]
         self.kernels, self.rows = [], []
         for layer, title in zip(arrays, self.titles, strict=True):
             table = as_table(layer)
@@ -488,7 +484,7 @@ class _Layers:
                     f"values of each row with reshape({shape[0]}, -1), or pass a list "
                     "of layers."
                 )
-            reader = Reader(*own)
+            reader = Reader(kernels, settings.least_rows, given.encoder, given)
             table = reader.blocks(table, title)
             reader.fit([table], [title])
             rows = reader.rows(table, title)
@@ -618,6 +614,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     True
     """
 
+    # Bandwidths are one number for each kernel.
+    n_bandwidths: ClassVar = None
     _: KW_ONLY
     kernel: Any = "linear"
     target_kernel: Any = None
@@ -629,7 +627,6 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     random_state: RandomStateLike = None
     verbose: int = 0
 
-    @explains_keywords
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> CKAEstimator:
@@ -655,7 +652,6 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self.score()
         return self
 
-    @explains_keywords
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> CKAEstimator:
@@ -679,7 +675,6 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self._add(X, y, sample_weight, first=not hasattr(self, "n_batches_"))
         return self
 
-    @explains_keywords
     def score(
         self,
         X: ArrayLike | None = None,
@@ -724,8 +719,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, *, first: bool
     ) -> tuple[Any, int]:
         """Return the terms of one sample; the first one chooses the kernels."""
-        seed = self.random_state if first else getattr(self, "feature_seed_", 0)
-        settings = check_cka_params(vars(self) | {"random_state": seed})
+        seed = None if first else getattr(self, "feature_seed_", 0)
+        settings = check_cka_params(self, seed)
         tables = X, y
         warn_of_other_index(X, y)
         of_x, of_y = settings.kernels
@@ -736,7 +731,6 @@ class CKAEstimator(KeywordHints, BaseEstimator):
             self.target_encoder_ = fit_target_encoder(self.encoder, y, labels=labels)
         y = encode_target(self.encoder, self.target_encoder_, y, labels=labels)
         reader.encoder_ = self.encoder_
-        settings = settings._replace(seed=self.feature_seed_)
         X, y = reader.rows_with_target(X, y, reset=first)
         shown = self.kernel if self.target_kernel is None else self.target_kernel
         y = as_target(y, of_y, shown)
@@ -751,9 +745,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
-        run = Run(self.n_jobs, self.verbose)
         both = [(X, self.kernel_), (y, self.target_kernel_)]
-        return settings.terms(both, PAIRS, weights, run), len(X)
+        return settings.terms(both, PAIRS, weights), len(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = tag_target(super().__sklearn_tags__())
@@ -866,12 +859,10 @@ def cka_score(
     >>> abs(cka_score(X, unrelated)) < 0.05 < cka_score(X, unrelated, design="v")
     True
     """
-    given = vars(CKAEstimator(**params))
-    settings = check_cka_params(given)
-    how = settings, given["encoder"], sample_weight
-    left = _Layers(X, 0, *how)
-    symmetric = Y is X and given["target_kernel"] is None
-    right = left if symmetric else _Layers(Y, 1, *how)
+    settings = check_cka_params(CKAEstimator(**params))
+    left = _Layers(X, 0, settings, sample_weight)
+    symmetric = Y is X and settings.estimator.target_kernel is None
+    right = left if symmetric else _Layers(Y, 1, settings, sample_weight)
     p, q = len(left.rows), len(right.rows)
     rows, kernels, titles = left.rows, left.kernels, left.titles
     pairs = list(combinations_with_replacement(range(p), 2))
@@ -887,8 +878,8 @@ def cka_score(
                 f"{len(rows[0])} as {titles[0]}. A list is a list of layers. Pass "
                 "blocks of rows as a function that returns an iterator of blocks."
             )
-    both, run = zip(rows, kernels, strict=True), Run(given["n_jobs"], given["verbose"])
-    terms = settings.terms(list(both), pairs, left.weights, run)
+    both = list(zip(rows, kernels, strict=True))
+    terms = settings.terms(both, pairs, left.weights)
     matrix = cka_of_terms(terms, pairs, titles)[:p, 0 if symmetric else p :]
     if not left.several and not right.several:
         return float(matrix[0, 0])

@@ -16,12 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._data.arrays import is_on_disk, tag_target, warn_of_other_index
 from skdiscrepancy._data.blocks import LazyRows
-from skdiscrepancy._data.checks import (
-    RandomStateLike,
-    declares_parameters,
-    explains_keywords,
-    takes_parameters_of,
-)
+from skdiscrepancy._data.checks import declares_parameters, takes_parameters_of
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.readers import (
@@ -44,18 +39,15 @@ from skdiscrepancy._nulls.shifts import feature_window_test, shift_test, windows
 from skdiscrepancy._statistics.dependence import (
     dependence_of_features,
     hsic_noise,
-    hsic_projections,
     hsic_statistics,
     paired_core,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.noise import Projections
 from skdiscrepancy._statistics.second_order import (
     positions_of,
     refuse_far_pairs,
     refuse_pair_weights,
 )
-from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import (
     Kernel,
     PrecomputedKernel,
@@ -215,24 +207,11 @@ class HSICEstimator(BaseDiscrepancy):
     _learns_from = (*BaseDiscrepancy._learns_from, "target_kernel", "target_bandwidth")
 
     _: KW_ONLY
-    kernel: Any = ("gaussian", "laplace")
     target_kernel: Any = "auto"
-    bandwidth: Any = "grid"
     target_bandwidth: Any = "grid"
-    n_bandwidths: int | None = None
-    design: str | Design = "u"
     second_order: bool = False
-    normalize: bool = True
-    squared: bool = True
-    pooling: str | None = "fuse"
-    fuse_nu: Any = "auto"
     encoder: Any = "auto"
-    n_components: Any = None
-    n_jobs: int | None = None
-    random_state: RandomStateLike = None
-    verbose: int = 0
 
-    @explains_keywords
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> HSICEstimator:
@@ -278,22 +257,15 @@ class HSICEstimator(BaseDiscrepancy):
         else:
             target_kernels = target_kernels or choose_target_kernels("auto", y, kernels)
             y = as_target(y, target_kernels, self.target_kernel)
-        layout = layout_of(self.encoder_, tables[0])
-        collection = collection_of(self, [X], kernels, layout)
-        target_collection = collection_of(
-            self,
-            [y],
-            target_kernels,
-            layout_of(self.target_encoder_, tables[1]),
-            "target_bandwidth",
-        )
         encoder = self.target_encoder_
+        layouts = map(layout_of, (self.encoder_, encoder), tables)
+        found = collection_of(self, [X], kernels, next(layouts))
+        of_y = [y], target_kernels, next(layouts), "target_bandwidth"
+        self.kernels_, self.target_kernels_ = found, collection_of(self, *of_y)
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
-        self.kernels_, self.target_kernels_ = collection, target_collection
         self._remember()
         return X, y, weights
 
-    @explains_keywords
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
         """Compute the dependence between X and y.
 
@@ -317,7 +289,6 @@ class HSICEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
-    @explains_keywords
     def evaluate(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> DiscrepancyResult:
@@ -342,15 +313,6 @@ class HSICEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
-    def _evaluate(
-        self, X: Any, y: Any, settings: Settings, sample_weight: Any
-    ) -> DiscrepancyResult:
-        """Compute the dependence in rows that are not validated."""
-        X, y, weights = self._weighted([X, y], sample_weight, settings)
-        rows = *self._validate(X, y, settings), weights
-        effect = self._effect(*rows) if settings.errors else None
-        return replace(self._compare(*rows, settings), _effect=effect)
-
     def _sides(self, X: Any, y: Any, weights: Any) -> dict[str, Any]:
         """Return the rows that the bandwidths of an effect size come from."""
         return {"kernels_": [X], "target_kernels_": [y]}
@@ -360,27 +322,23 @@ class HSICEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, weights: Any, settings: Settings
     ) -> DiscrepancyResult:
         """Compute the dependence in validated rows."""
-        design = settings.design
+        design, unbiased = settings.design, not settings.design.biased
         if settings.on_pairs:
             refuse_pair_weights(design, weights)
             x, z = self._grams(X, y, settings)
             return self._estimate(paired_core(x, z, design), settings)
-        source: Any = None
-        unbiased = not design.biased
-        if self.n_components is not None:
-            source = self._pair(X, y, weights=weights)
-        if source is not None:
+        source = self._grams(X, y, settings, weights)
+        if isinstance(source, FeaturePair):
             scales = self.normalize or settings.errors
             found = dependence_of_features(source, unbiased=unbiased, scales=scales)
         else:
-            source = x, z = self._grams(X, y, settings)
+            x, z = source
             found = hsic_statistics(x, z, weights, unbiased=unbiased)
             if self.n_components is not None:
                 # Features of these kernels are exact, and have no random errors.
                 found = replace(found, errors=np.zeros_like(found.values))
         return self._result(found, settings, partial(hsic_noise, source, weights))
 
-    @explains_keywords
     @takes_parameters_of(check_options, names=" ".join(OPTIONS))
     def test(self, X: ArrayLike, y: ArrayLike, **given: Any) -> TestResult:
         """Test whether X and y are independent.
@@ -428,50 +386,46 @@ class HSICEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         settings = self._check_test(**given)
-        return self._test_rows(*self._validate(X, y, settings), settings)
-
-    def _test_rows(self, X: Any, y: Any, settings: Settings) -> TestResult:
-        """Test whether X and y are independent in validated rows."""
-        result = self._test_validated(X, y, settings)
-        return replace(result, _effect=self._effect(X, y, None))
+        return self._test_rows(*self._validated(X, y, settings)[:2], settings)
 
     @in_one_blas_thread
-    def _test_validated(self, X: Any, y: Any, settings: Settings) -> TestResult:
-        """Test validated rows, without an effect size."""
-        options, design = settings.options, settings.design
-        sides = [
-            columns_of(rows, own, all_rows=options.wants_blocks)
-            for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
-        ]
+    def _test_rows(self, X: Any, y: Any, settings: Settings) -> TestResult:
+        """Test whether X and y are independent in validated rows."""
+        options, design, result = settings.options, settings.design, None
+        sides = (X, self.kernels_), (y, self.target_kernels_)
+        columns = [columns_of(*side, all_rows=options.wants_blocks) for side in sides]
         names = "X", "y"
-        options = options.with_block_length(len(X), *sides, names=names, both=True)
-        paired = settings.on_pairs
-        if len(X) < 4 and not paired and options.method != "asymptotic":
-            raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
+        options = options.with_block_length(len(X), *columns, names=names, both=True)
         how = self._members(), self.random_state, self._run
-        if self.n_components is not None and not paired:
+        if settings.on_pairs:
+            x, z = self._grams(X, y, settings)
+            core = paired_core(x, z, design)
+            result = one_sample_test(core, design, options.ready(*how))
+        elif options.method == "asymptotic":
+            result = self._gamma_test(X, y)
+        elif len(X) < 4:
+            raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
+        elif self.n_components is not None:
             result = self._test_of_features(X, y, options.ready(*how))
-            if result is not None:
-                return result
-        if options.method == "asymptotic" and not paired:
-            return self._gamma_test(X, y)
-        options = options.ready(*how)
-        if not paired:
-            return shift_test((X, self.kernels_), (y, self.target_kernels_), options)
-        x, z = self._grams(X, y, settings)
-        return one_sample_test(paired_core(x, z, design), design, options)
+        if result is None:
+            result = shift_test(*sides, options.ready(*how))
+        return replace(result, _effect=self._effect(X, y, None))
 
-    def _grams(self, X: Any, y: Any, settings: Settings) -> list[Any]:
-        """Return the Gram operators of X and of y. All pairs need exact kernels."""
+    def _grams(self, X: Any, y: Any, settings: Settings, weights: Any = None) -> Any:
+        """Return the Gram operators of X and of y, or a pair of random features."""
+        if self.n_components is not None and not settings.on_pairs:
+            pair = self._pair(X, y, weights=weights)
+            if pair is not None:
+                return pair
         refuse_far_pairs(settings.design, X, y)
-        how, sides = self._gram_options(), (self.kernels_, self.target_kernels_)
+        how, both = (
+            self._gram_options(),
+            ((self.kernels_, X), (self.target_kernels_, y)),
+        )
         if not settings.on_pairs:
             how["n_components"] = None
         seed = how.pop("seed")
-        return [
-            gram(kernels, rows, seed=seed + i, **how)
-            for i, (kernels, rows) in enumerate(zip(sides, (X, y), strict=True))
-        ]
+        return [gram(*side, seed=seed + i, **how) for i, side in enumerate(both)]
 
     def _test_of_features(self, X: Any, y: Any, options: Options) -> TestResult | None:
         """Test whether X and y are independent, None if no features are random."""
@@ -498,31 +452,18 @@ class HSICEstimator(BaseDiscrepancy):
         self, X: Any, y: Any, step: int | None = None, weights: Any = None
     ) -> FeaturePair | None:
         """Return the features of both sides, None if all kernels have exact ones."""
+        own, seed = self.n_components, self._seed()
         maps = [
-            FeatureMaps(kernels, self.n_components, self._seed() + i, rows)
-            for i, (kernels, rows) in enumerate(
-                [(self.kernels_, X), (self.target_kernels_, y)]
-            )
+            FeatureMaps(self.kernels_, own, seed, X),
+            FeatureMaps(self.target_kernels_, own, seed + 1, y),
         ]
         is_lazy = isinstance(X, LazyRows)
         # Exact kernels need all rows in memory.
-        if not is_lazy and not any(own.is_random for own in maps):
+        if not is_lazy and not any(side.is_random for side in maps):
             return None
         blocks = paired_blocks(X, y, step=step, run=self._run)
         some = (X.some, y.some) if is_lazy else None
         return FeaturePair(maps, blocks, self.feature_seed_, some, weights)
-
-    def _projections(
-        self, X: Any, y: Any, weights: Any, length: int | None
-    ) -> Projections:
-        """Return the statistic of validated rows, and its projections on the rows."""
-        source: Any = None
-        if self.n_components is not None:
-            source = self._pair(X, y, weights=weights)
-        if source is None:
-            both = (self.kernels_, X), (self.target_kernels_, y)
-            source = [gram(*side, run=self._run) for side in both]
-        return hsic_projections(source, weights, length)
 
     def _gamma_test(self, X: np.ndarray, y: np.ndarray) -> TestResult:
         """Test whether X and y are independent, by a gamma distribution."""
@@ -546,11 +487,6 @@ class HSICEstimator(BaseDiscrepancy):
         """Return all products of a kernel on X with a kernel on y."""
         return list(product(self.kernels_, self.target_kernels_))
 
-    def _check_test(self, **given: Any) -> Settings:
-        settings = super()._check_test(**given)
-        # Single rows are permuted: this is more groups than any sample has rows.
-        return replace(settings, options=settings.options._replace(n_groups=2**62))
-
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
         if settings.on_pairs:
             return one_sample_methods(settings.design), ()
@@ -562,10 +498,11 @@ class HSICEstimator(BaseDiscrepancy):
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
-    def _validate(
-        self, X: Any, y: Any, settings: Settings
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return X and y, whose columns must agree with `fit`."""
+    def _validated(
+        self, X: Any, y: Any, settings: Settings, sample_weight: Any = None
+    ) -> tuple[Any, Any, Any]:
+        """Return X and y, whose columns must agree with `fit`, and their weights."""
+        X, y, weights = self._weighted([X, y], sample_weight, settings)
         self._refuse_changed()
         reader = self._reader(self.kernels_, settings.design._least_rows(2))
         labels = sample_dtype(self.target_kernels_) is None
@@ -578,7 +515,7 @@ class HSICEstimator(BaseDiscrepancy):
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
-        return X, y
+        return X, y, weights
 
     def _rows_of(
         self, X: Any, y: Any, reader: Reader, settings: Settings, *, reset: bool

@@ -30,7 +30,6 @@ from skdiscrepancy._data.checks import (
     declares_parameters,
     did_you_mean,
     draw_seeds,
-    explains_keywords,
     generator_of,
     shown,
     takes_parameters_of,
@@ -111,13 +110,24 @@ def fit_model(
     is cloned and fitted again, as in scikit-learn. A model without a seed gets a seed
     from `random_state`, unless that is None.
     """
-    if isinstance(X, LazyRows):
-        _refuse_fit(model)
-        return model, log_density_gradient_of(model)
+    lazy = isinstance(X, LazyRows)
     if model is None:
+        if lazy:
+            raise ValueError(
+                "model == None, must be a model or a function if X is read by blocks. "
+                "None is a Gaussian distribution with the moments of X, which needs "
+                "all rows in memory. Pass a Gaussian distribution, such as "
+                "scipy.stats.multivariate_normal(mean, cov)."
+            )
         score = SampleGaussianScore(X)
         return score, score
     if is_density_estimator(model):
+        if lazy:
+            raise ValueError(
+                f"model == {model!r}, must not need a fit if X is read by blocks. Fit "
+                "the model to a sample of the rows first, and pass "
+                "FrozenEstimator(model) from sklearn.frozen."
+            )
         if is_fitted(model):
             warn_user(
                 f"model == {model!r} is fitted already, but `fit` fits a clone of it "
@@ -139,23 +149,6 @@ def fit_model(
                 f"model == {model!r} cannot be fitted to X of shape {X.shape}: {error}"
             ) from error
     return model, log_density_gradient_of(model)
-
-
-def _refuse_fit(model: Any) -> None:
-    """Refuse a model that must be fitted to a sample that is read by blocks."""
-    if model is None:
-        raise ValueError(
-            "model == None, must be a model or a function if X is read by blocks. None "
-            "is a Gaussian distribution with the moments of X, which needs all rows in "
-            "memory. Pass a Gaussian distribution, such as "
-            "scipy.stats.multivariate_normal(mean, cov)."
-        )
-    if is_density_estimator(model):
-        raise ValueError(
-            f"model == {model!r}, must not need a fit if X is read by blocks. Fit the "
-            "model to a sample of the rows first, and pass FrozenEstimator(model) from "
-            "sklearn.frozen."
-        )
 
 
 def unseeded(model: Any) -> list[str]:
@@ -291,16 +284,6 @@ def check_differentiable(kernel: Any) -> list[Any]:
     return kernels or check_kernel(kernel)
 
 
-def refuse_without_density(X: Any) -> None:
-    """Refuse a table with columns that are not numbers, or with missing values."""
-    if found := find_column(X, "X", ("number",)):
-        raise ValueError(
-            f"X has {found[0]} in column {found[1]!r}, must have known numbers. KSD "
-            "compares rows with the density of a model, so each column must be a "
-            "number. Drop or convert the column."
-        )
-
-
 def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
     """Return a hash of a set of rows that does not depend on their order or precision.
 
@@ -365,10 +348,8 @@ def lazy_stein_blocks(
     The gradients of a block are computed where the block is, in every pass.
     """
     if not isinstance(log_density_gradient, GivenGradients):
-        view = partial(
-            _stein_rows, scale, partial(_with_gradients, log_density_gradient)
-        )
-        return LazyBlocks(*samples, view=view, run=run)
+        view = partial(_with_gradients, log_density_gradient)
+        return LazyBlocks(*samples, view=partial(_stein_rows, scale, view), run=run)
     if len(samples) > 1:
         raise ValueError(
             "model is an array of gradients, must be a model here, because the "
@@ -410,7 +391,11 @@ def stein_test(
     at_random = design.complete and not in_series
     # Groups have rows at random, because neighbours may be alike.
     order = options.generator.permutation(n) if at_random else np.arange(n)
-    core = core_of(order)
+    return signed_test(core_of(order), design, options)
+
+
+def signed_test(core: Gram, design: Design, options: Options) -> TestResult:
+    """Test whether a Stein kernel has mean zero, by signs of its rows."""
     if design.complete:
         return sign_test(core, options)
     return one_sample_test(core, design, options)
@@ -635,20 +620,8 @@ class KSDEstimator(BaseDiscrepancy):
     model: Any = None
     _: KW_ONLY
     kernel: Any = ("gaussian", "imq")
-    bandwidth: Any = "grid"
-    n_bandwidths: int | None = None
-    design: str | Design = "u"
     standardize: bool = False
-    normalize: bool = True
-    squared: bool = True
-    pooling: str | None = "fuse"
-    fuse_nu: Any = "auto"
-    n_components: Any = None
-    n_jobs: int | None = None
-    random_state: RandomStateLike = None
-    verbose: int = 0
 
-    @explains_keywords
     def fit(self, X: ArrayLike, y: Any = None) -> KSDEstimator:
         """Fit the model if necessary, and choose the kernels from a sample.
 
@@ -676,19 +649,13 @@ class KSDEstimator(BaseDiscrepancy):
         self, X: Any, settings: Settings, y: Any = None, sample_weight: Any = None
     ) -> tuple[Any, Any]:
         """Fit the model and the kernels; return rows as they read them, and weights."""
-        X = self._validate_first(X, settings)
-        if sample_weight is not None and isinstance(self.model, GivenGradients):
-            given = check_gradients(self.model.values, X)
-            given, _ = self._weighted([given], sample_weight, settings)
-            self.model = GivenGradients(given)
-        X, weights = self._weighted([X], sample_weight, settings)
+        X, weights, [self.model] = self._read(X, [self.model], settings, sample_weight)
         # The model comes first, because its errors are quick to detect.
         fitted = fit_model(self.model, X, y, self.random_state)
         self.model_, self.log_density_gradient_ = fitted
         self._fit_kernels(X, settings.kernels)
         return X, weights
 
-    @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute how badly the model fits a sample.
 
@@ -712,7 +679,6 @@ class KSDEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
-    @explains_keywords
     def evaluate(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> DiscrepancyResult:
@@ -735,15 +701,13 @@ class KSDEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
-    def _evaluate(
+    def _validated(
         self, X: Any, y: Any, settings: Settings, sample_weight: Any
-    ) -> DiscrepancyResult:
-        """Compute the discrepancy of rows that are not validated."""
-        X = self._validate(X, reset=False, least=settings.design._least_rows())
+    ) -> tuple[Any, Any, Any]:
+        """Return rows whose columns agree with `fit`, their gradients and weights."""
+        X = self._validate(X, least=settings.design._least_rows())
         X, weights = self._weighted([X], sample_weight, settings)
-        rows = X, self._gradients(X), weights
-        effect = self._effect(*rows) if settings.errors else None
-        return replace(self._compare(*rows, settings), _effect=effect)
+        return X, self._gradients(X), weights
 
     @in_one_blas_thread
     def _compare(
@@ -758,7 +722,6 @@ class KSDEstimator(BaseDiscrepancy):
         """Return the rows that the bandwidth of an effect size comes from."""
         return {"kernels_": [X if self.scale_ is None else X / self.scale_]}
 
-    @explains_keywords
     @takes_parameters_of(check_options, names=" ".join((*OPTIONS, "sample_weight")))
     def test(
         self, X: ArrayLike, y: Any = None, *, sample_weight: Any = None, **given: Any
@@ -802,22 +765,18 @@ class KSDEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         settings = self._check_test(**given)
-        X = self._validate(X, reset=False, least=2)
+        X = self._validate(X, least=2)
         X, weights = self._weighted([X], sample_weight, settings)
         return self._test_rows(X, weights, settings)
 
+    @in_one_blas_thread
     def _test_rows(self, X: Any, weights: Any, settings: Settings) -> TestResult:
         """Test whether validated rows come from the model."""
-        gradients = self._gradients(X)
-        result = self._test_validated(X, gradients, weights, settings)
-        return replace(result, _effect=self._effect(X, gradients, weights))
-
-    @in_one_blas_thread
-    def _test_validated(
-        self, X: Any, gradients: Any, weights: Any, settings: Settings
-    ) -> TestResult:
-        """Test validated rows, without an effect size."""
-        design, options = settings.design, settings.options
+        design, options, gradients = (
+            settings.design,
+            settings.options,
+            self._gradients(X),
+        )
         warn_left_out(design, len(X))
         in_memory = None if isinstance(X, LazyRows) else X
         options = options.with_block_length(len(X), in_memory)
@@ -829,11 +788,12 @@ class KSDEstimator(BaseDiscrepancy):
                 f"{self.n_components}, must be 'wild' and None with sample_weight, "
                 "because only random signs of single rows keep the weights of the rows."
             )
+        effect = self._effect(X, gradients, weights)
         if options.method == "parametric":
-            return ksd_test_by_draws(self, X, settings, options)
+            result = ksd_test_by_draws(self, X, settings, options)
+            return replace(result, _effect=effect)
         fitted = self.model is None or is_density_estimator(self.model)
         fitted = fitted and self._fitted_to == fingerprint(X)
-        gradients = self._gradients(X)
         if gradients is not None:
             warn_if_not_gradients(X, gradients, isinstance(self.model, GivenGradients))
             # Gradients average to 0 over rows to which a location was fitted by maximum
@@ -852,9 +812,7 @@ class KSDEstimator(BaseDiscrepancy):
             seed, division = draw_seeds(options.generator, 2)
             core = self._core((X, gradients), seed=seed, division=division)
             core.in_order = options.block_length is not None
-            if design.complete:
-                return sign_test(core, options)
-            return one_sample_test(core, design, options)
+            return replace(signed_test(core, design, options), _effect=effect)
         if weights is not None:
             # The mean over all pairs is the weighted U-statistic.
             n_pairs = len(X) * (len(X) - 1)
@@ -867,7 +825,8 @@ class KSDEstimator(BaseDiscrepancy):
             w = weights[rows]
             return WeightedGram(core, PairWeights(w, [(1.0, w)]))
 
-        return stein_test(core_of, len(X), design, options)
+        result = stein_test(core_of, len(X), design, options)
+        return replace(result, _effect=effect)
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:
         methods, for_blocks = stein_methods(settings.design)
@@ -926,24 +885,39 @@ class KSDEstimator(BaseDiscrepancy):
         self._fitted_to = fingerprint(X)
         self._remember()
 
-    def _validate_first(self, X: Any, settings: Settings) -> np.ndarray:
-        """Validate the sample that is passed to `fit`."""
+    def _read(
+        self, X: Any, models: list[Any], settings: Settings, sample_weight: Any
+    ) -> tuple[Any, Any, list[Any]]:
+        """Return the rows of `fit` that have a weight, their weights, and the models.
+
+        Gradients that are given in place of a model are at these rows only.
+        """
         if is_model(X):
             order = "Pass the sample first, as in ksd_test(X, model)."
             raise TypeError(f"X == {shown(X)} is a model, must be a sample. {order}")
         # Tests, and the Gaussian distribution that None stands for, need two rows.
         two = self.model is None or settings.options is not None
         least = 2 if two else settings.design._least_rows()
-        X = self._reader(None, least).blocks(X)
-        return self._validate(X, reset=True, least=least)
+        X = self._validate(self._reader(None, least).blocks(X), least, reset=True)
+        for i, model in enumerate(models):
+            if sample_weight is not None and isinstance(model, GivenGradients):
+                given = [check_gradients(model.values, X)]
+                given, _ = self._weighted(given, sample_weight, settings)
+                models[i] = GivenGradients(given)
+        return *self._weighted([X], sample_weight, settings), models
 
-    def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
+    def _validate(self, X: Any, least: int, *, reset: bool = False) -> np.ndarray:
+        """Return rows, which must have known numbers and agree with `fit`."""
         if not reset:
             self._refuse_changed()
-        refuse_without_density(X)
+        if found := find_column(X, "X", ("number",)):
+            raise ValueError(
+                f"X has {found[0]} in column {found[1]!r}, must have known numbers. "
+                "KSD compares rows with the density of a model, so each column must "
+                "be a number. Drop or convert the column."
+            )
         return self._reader(None, least).rows(X, reset=reset)
 
-    @explains_keywords
     def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
         r"""Compute the Stein witness function, which shows where the model fits badly.
 
@@ -986,8 +960,7 @@ class KSDEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         self._check_params()
-        points = self._validate(points, reset=False, least=1)
-        return self._witness(points, self._validate(X, reset=False, least=1))
+        return self._witness(self._validate(points, 1), self._validate(X, 1))
 
     def _witness(self, points: Any, X: Any) -> np.ndarray:
         samples = [(Z, self._gradients(Z)) for Z in (X, points)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
+from itertools import count, repeat
 from operator import is_
 from typing import Any, Self
 
@@ -23,18 +24,16 @@ from skdiscrepancy._data.arrays import (
     refuse_missing,
 )
 from skdiscrepancy._data.checks import (
-    RandomStateLike,
     check_number,
     declares_parameters,
     draw_seeds,
-    explains_keywords,
     generator_of,
     shown,
     takes_parameters_of,
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._estimators.readers import layout_of
+from skdiscrepancy._estimators.readers import Reader, layout_of
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.groups import (
@@ -55,7 +54,7 @@ from skdiscrepancy._statistics.second_order import (
     warn_unused,
     witness,
 )
-from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.designs import check_design
 from skdiscrepancy.kernels._base import PrecomputedKernel, check_gram, refuse_balanced
 from skdiscrepancy.kernels._names import tag_sparse
 
@@ -68,16 +67,14 @@ EXAMPLES = 1024
 
 
 def _seeds(random_state: Any) -> Iterator[Any]:
-    """Yield the seed of each batch, so that no thread draws from another's generator.
+    """Return the seed of each batch, so that no thread draws from another's generator.
 
     A number, or None, seeds all batches, as it seeds all calls of `score`.
     """
-    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
-        generator = generator_of(random_state)
-        while True:
-            yield draw_seeds(generator, 1)[0]
-    while True:
-        yield random_state
+    if not isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        return repeat(random_state)
+    generator = generator_of(random_state)
+    return (draw_seeds(generator, 1)[0] for _ in count())
 
 
 def _score_batch(
@@ -85,10 +82,9 @@ def _score_batch(
 ) -> float:
     """Score one batch, which is some rows of the reference if `held_out`."""
     rows, seed = batch
-    core = (estimator._core_of_held_out if held_out else estimator._core)(
-        rows, settings
-    )
-    found = over_design(core, settings.design, seed, scales=estimator.normalize)
+    core_of = estimator._core_of_held_out if held_out else estimator._core
+    core, scales = core_of(rows, settings), estimator.normalize
+    found = over_design(core, settings.design, seed, scales=scales)
     return estimator._result(found).value
 
 
@@ -401,22 +397,9 @@ class MMDEstimator(BaseDiscrepancy):
 
     _discrepancy = "MMD"
     _: KW_ONLY
-    kernel: Any = ("gaussian", "laplace")
-    bandwidth: Any = "grid"
-    n_bandwidths: int | None = None
-    design: str | Design = "u"
     second_order: bool = False
-    normalize: bool = True
-    squared: bool = True
-    pooling: str | None = "fuse"
-    fuse_nu: Any = "auto"
     encoder: Any = "auto"
-    n_components: int | None = None
-    n_jobs: int | None = None
-    random_state: RandomStateLike = None
-    verbose: int = 0
 
-    @explains_keywords
     def fit(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> MMDEstimator:
@@ -462,7 +445,6 @@ class MMDEstimator(BaseDiscrepancy):
             self._keep_sums(scales=self.normalize)
         return self
 
-    @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the discrepancy between a sample and the reference sample.
 
@@ -489,7 +471,6 @@ class MMDEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
-    @explains_keywords
     def evaluate(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> DiscrepancyResult:
@@ -526,17 +507,22 @@ class MMDEstimator(BaseDiscrepancy):
         result = self._estimate(self._core(Y, settings, weights), settings)
         if not settings.errors:
             return result
-        samples = [self._reference_rows(), Y]
-        if self.encoder_ is not None:
-            # Both tables together, as a test encodes them.
-            reader = self._reader(self.kernels_, least)
-            tables = [self._reference_table, X]
-            reader.fit(tables)
-            samples = list(map(reader.rows, tables))
+        samples = self._together(X, Y, self._reader(self.kernels_, least))
         effect = self._effect(*samples, self.reference_weight_, weights)
         return replace(result, _effect=effect)
 
-    @explains_keywords
+    def _together(self, X: Any, Y: Any, reader: Reader) -> list[Any]:
+        """Return the reference and another sample as a test reads them.
+
+        Permutations must not change the encoding, so tables are encoded together. `Y`
+        are the rows of `X` as the fitted kernels read them.
+        """
+        if self.encoder_ is None:
+            reference = as_block(self._reference_rows())
+            return [reader.rows(reference, "reference_"), reader.rows(as_block(Y))]
+        reader.fit([self._reference_table, X])
+        return [reader.rows(Z) for Z in (self._reference_table, X)]
+
     @takes_parameters_of(check_options, first=" ".join(OPTIONS))
     def test(
         self, X: ArrayLike, y: Any = None, *, paired: bool = False, **given: Any
@@ -595,19 +581,12 @@ class MMDEstimator(BaseDiscrepancy):
         X = reader.blocks(X)
         # Names and order of the columns must agree with `fit`.
         Y = self._reader(self.kernels_, reader.least).rows(X, reset=False)
-        if self.encoder_ is None:
-            reference = reader.rows(as_block(self._reference_rows()), "reference_")
-            Y = reader.rows(as_block(Y))
-        else:
-            # Permutations must not change the encoding.
-            reader.fit([self._reference_table, X])
-            reference, Y = (reader.rows(Z) for Z in (self._reference_table, X))
+        samples, own = self._together(X, Y, reader), copy(self)
         layout = layout_of(reader.encoder_, X)
-        own = copy(self)
         # Not by ==, which compares arrays entry by entry.
         if isinstance(self.bandwidth, str) and self.bandwidth == "grid":
             own.bandwidth = "dyadic" if self.n_bandwidths is None else "grid"
-        return own._test_rows([reference, Y], settings, layout)
+        return own._test_rows(samples, settings, layout)
 
     def _test_pair(self, X: ArrayLike, Y: ArrayLike, settings: Settings) -> TestResult:
         """Test whether two samples have the same distribution."""
@@ -778,7 +757,6 @@ class MMDEstimator(BaseDiscrepancy):
         self._learn(samples, settings, table, of_x)
         return self._estimate(self._core(samples[1], settings, of_y), settings)
 
-    @explains_keywords
     def score_batches(
         self, batches: Any, *, batch_size: int | None = None, by: Any = None
     ) -> np.ndarray:
@@ -889,7 +867,6 @@ class MMDEstimator(BaseDiscrepancy):
         results = run_all(batches, work, self._run, what=what)
         return np.array(list(results), dtype=np.float64)
 
-    @explains_keywords
     def witness(
         self, points: ArrayLike, Y: ArrayLike, *, sample_weight: Any = None
     ) -> np.ndarray:
@@ -950,12 +927,9 @@ class MMDEstimator(BaseDiscrepancy):
         self._refuse_changed()
         refuse_balanced(self.kernels_, FOR_POINTS)
         X, of_both = self._reference_rows(), (self.reference_weight_, weights)
-        samples = [X, Y, points]
-        return witness(
-            gram(self.kernels_, *samples, weights=of_both, **self._gram_options())
-        )
+        how = self._gram_options()
+        return witness(gram(self.kernels_, X, Y, points, weights=of_both, **how))
 
-    @explains_keywords
     def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:
         r"""Compute how much each row of a sample adds to the discrepancy.
 

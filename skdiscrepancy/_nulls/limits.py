@@ -308,9 +308,8 @@ def shift_pvalue(G: np.ndarray, F: np.ndarray, nearest: int) -> float:
     transformed = rfft(F, axis=1)
     for line in np.conj(rfft(G, axis=1)):
         values += np.square(irfft(line * transformed, n, axis=1)).sum(axis=0)
-    return rank_pvalue(
-        np.append(values[0], values[nearest : n - nearest + 1]), values[0]
-    )
+    shifted = values[nearest : n - nearest + 1]
+    return rank_pvalue(np.append(values[0], shifted), values[0])
 
 
 # The third moment divides by (n - 5).

@@ -55,11 +55,11 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     rows that are nearer than a block are left out, of the first and last rows as well.
     """
     n, length = x[0].shape[0], options.block_length
-    first = _first_order(n, options)
+    first = _row_order(n, options, 0)
     of_x = cache(partial(_with_offsets, x, first, options))
 
     def sides(orbit: int) -> Any:
-        order = first[random_order(n, options)] if orbit else first
+        order = first[_row_order(n, options, orbit)] if orbit else first
         return of_x(), _with_offsets(y, order, options)
 
     work = partial(all_shifts, nearest=length or 1)
@@ -99,17 +99,15 @@ def _each_orbit(
     return zip(*found, strict=True)
 
 
-def _first_order(n: int, options: Options) -> np.ndarray:
-    """Return the order of n rows in the first orbit, at random unless it matters."""
-    if options.method == "shift" or options.block_length is not None:
-        return np.arange(n)
-    return options.generator.permutation(n)
+def _row_order(n: int, options: Options, orbit: int) -> np.ndarray:
+    """Return an order of n rows that keeps blocks of neighbouring rows together.
 
-
-def random_order(n: int, options: Options) -> np.ndarray:
-    """Return an order of n rows that keeps blocks of neighbouring rows together."""
-    if options.block_length is None:
+    In the first orbit, the order is at random unless it matters.
+    """
+    if options.block_length is None and options.method != "shift":
         return options.generator.permutation(n)
+    if orbit == 0 or options.block_length is None:
+        return np.arange(n)
     blocks = np.array_split(np.arange(n), n // options.block_length)
     order = options.generator.permutation(len(blocks))
     return np.concatenate([blocks[i] for i in order])
@@ -240,10 +238,12 @@ def joint_shift_test(variables: list[Variable], options: Options) -> TestResult:
         drawn = options.generator.choice(n - 1, size=n_resamples, replace=False)
         common = np.append(0, 1 + np.sort(drawn))
     shifts = common[:, np.newaxis] * np.arange(1, n_variables) % n
-    first = _first_order(n, options)
+    first = _row_order(n, options, 0)
 
     def sides(orbit: int) -> Any:
-        orders = [random_order(n, options) if orbit else first for _ in variables]
+        orders = [first] * n_variables
+        if orbit:
+            orders = [_row_order(n, options, orbit) for _ in variables]
         grams: list[Gram] = [
             gram(kernels, rows[order], run=options.run)
             for (rows, kernels), order in zip(variables, orders, strict=True)
@@ -498,28 +498,22 @@ def feature_window_test(
         warn_if_powerless(pair.n, "shifts")
     shape = (pair.x.n_kernels, pair.y.n_kernels)
     values, useful = np.zeros((*shape, len(cut.shifts))), np.zeros(shape, dtype=bool)
+    run, how, size = pair.run, dict[str, Any](), 1
+    if not isinstance(pair.blocks, ArrayBlocks):
+        # Many tiles in each pass over the rows, one pass after the other.
+        run, how, size = run._replace(n_jobs=1), {"require": "sharedmem"}, PASS_BYTES
+    passes, work = list(_passes(cut, size)), Work(_statistics_of_pass, cut)
+    shares = run_all(passes, work, run, what="permutations", **how)
     with np.errstate(all="ignore"):
-        for (_, kernels), (found, varies) in _tiles(cut):
-            values[kernels] += found
-            useful[kernels] |= varies
+        for tiles, parts in zip(passes, shares, strict=True):
+            for (_, kernels), (found, varies) in zip(tiles, parts, strict=True):
+                values[kernels] += found
+                useful[kernels] |= varies
         values = values.reshape(-1, len(cut.shifts)) / pair.n_groups
         if cut.block > 1:
             return _from_means(values, useful.ravel(), options)
         scale = np.where(useful.ravel(), values.std(axis=1), 0)
     return combine(values, (scale,), options)
-
-
-def _tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
-    """Yield all tiles with their share of the statistics."""
-    run, how, size = cut.pair.run, dict[str, Any](), 1
-    if not isinstance(cut.pair.blocks, ArrayBlocks):
-        # Many tiles in each pass over the rows, one pass after the other.
-        run, how, size = run._replace(n_jobs=1), {"require": "sharedmem"}, PASS_BYTES
-    passes = list(_passes(cut, size))
-    work = Work(_statistics_of_pass, cut)
-    found = run_all(passes, work, run, what="permutations", **how)
-    for tiles, shares in zip(passes, found, strict=True):
-        yield from zip(tiles, shares, strict=True)
 
 
 def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:

@@ -18,13 +18,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
-from skdiscrepancy._estimators.ksd import (
-    GivenGradients,
-    KSDEstimator,
-    as_given,
-    check_gradients,
-    is_fitted,
-)
+from skdiscrepancy._estimators.ksd import KSDEstimator, as_given, is_fitted
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._models.dispatch import is_density_estimator, log_density_gradient_of
@@ -33,6 +27,7 @@ from skdiscrepancy._nulls.row_order import (
     columns_of,
     rows_of_blocks,
 )
+from skdiscrepancy._statistics.dependence import hsic_projections
 from skdiscrepancy._statistics.evaluations import ComparisonResult, Effect, check_names
 from skdiscrepancy._statistics.noise import Projections
 from skdiscrepancy._statistics.second_order import projections_of
@@ -62,7 +57,8 @@ def sample_projections(
         [X, *candidates], settings, weights, names, words
     )
     estimator._learn(samples, settings, table, of_rows[0])
-    length = _length(block_length, samples, [estimator.kernels_] * len(samples))
+    sides = [(Z, estimator.kernels_) for Z in samples]
+    length = _length(block_length, *sides)
     estimator._keep_sums(scales=False)
     found, effects = [], []
     for Y, w, name in zip(samples[1:], of_rows[1:], names[1:], strict=True):
@@ -72,13 +68,12 @@ def sample_projections(
     return found, effects
 
 
-def _length(block_length: Any, samples: list[Any], kernels: list[Any]) -> int | None:
+def _length(block_length: Any, *sides: tuple[Any, list[Any]]) -> int | None:
     """Return the number of rows of the blocks of series, None for single rows."""
     if check_block_length(block_length) in (None, 1):
         return None
-    both = zip(samples, kernels, strict=True)
-    columns = [columns_of(Z, own, all_rows=True) for Z, own in both]
-    return rows_of_blocks(block_length, min(map(len, samples)), *columns)
+    columns = [columns_of(*side, all_rows=True) for side in sides]
+    return rows_of_blocks(block_length, min(len(Z) for Z, _ in sides), *columns)
 
 
 # Keywords of a comparison, in this order.
@@ -179,8 +174,7 @@ def mmd_compare(
     >>> result.best, result.pvalue < 0.001
     ('candidate 0', True)
     """
-    names = _names(candidates, names, "a sample of at least two rows")
-    check_block_length(block_length)
+    names = _names(candidates, names, block_length, "a sample of at least two rows")
     estimator, n = MMDEstimator(**STATISTIC, **params), len(candidates)
     weights = [None] * n if candidate_weights is None else list(candidate_weights)
     if len(weights) != n:
@@ -188,9 +182,8 @@ def mmd_compare(
             f"candidate_weights has {len(weights)} entries, must have {n}, an array or "
             "None for each candidate."
         )
-    found, effects = sample_projections(
-        estimator, X, list(candidates), [sample_weight, *weights], block_length
-    )
+    given = list(candidates), [sample_weight, *weights], block_length
+    found, effects = sample_projections(estimator, X, *given)
     return ComparisonResult.of(names, found, "MMD", effects)
 
 
@@ -284,7 +277,7 @@ def ksd_compare(
     >>> result.best, result.pvalue < 0.001
     ('model 0', True)
     """
-    names = _names(models, names, "a model", "model")
+    names = _names(models, names, block_length, "a model", "model")
     for name, model in zip(names, models, strict=True):
         if model is None or (is_density_estimator(model) and not is_fitted(model)):
             raise ValueError(
@@ -292,19 +285,13 @@ def ksd_compare(
                 "array of gradients. Fit the models to other rows than X, because a "
                 "model that was fitted to X fits X too well."
             )
-    check_block_length(block_length)
     givens = [as_given(model) for model in models]
     estimator = KSDEstimator(givens[0], **STATISTIC, **params)
     settings = estimator._check_params()
-    rows = estimator._validate_first(as_table(X), settings)
-    for i, given in enumerate(givens):
-        if sample_weight is not None and isinstance(given, GivenGradients):
-            own = [check_gradients(given.values, rows)]
-            own, _ = estimator._weighted(own, sample_weight, settings)
-            givens[i] = GivenGradients(own)
-    rows, weights = estimator._weighted([rows], sample_weight, settings)
+    read = estimator._read(as_table(X), givens, settings, sample_weight)
+    rows, weights, givens = read
     estimator._fit_kernels(rows, settings.kernels)
-    length = _length(block_length, [rows], [estimator.kernels_])
+    length = _length(block_length, (rows, estimator.kernels_))
     found, effects = [], []
     for given in givens:
         estimator.log_density_gradient_ = log_density_gradient_of(given)
@@ -408,8 +395,7 @@ def hsic_compare(
             f"{len(variables)}."
         )
     *candidates, y = variables
-    names = _names(candidates, names, "an array")
-    check_block_length(block_length)
+    names = _names(candidates, names, block_length, "an array")
     estimator = HSICEstimator(**STATISTIC, **params)
     settings = estimator._check_params()
     # All candidates share the features of y.
@@ -425,16 +411,20 @@ def hsic_compare(
         read.append((fitted, rows, *given))
     sides = [(rows, own.kernels_) for own, rows, _, _ in read]
     sides.append((read[0][2], read[0][0].target_kernels_))
-    length = _length(block_length, *map(list, zip(*sides, strict=True)))
-    found = [own._projections(*given, length) for own, *given in read]
-    effects = [own._effect(*given) for own, *given in read]
+    length = _length(block_length, *sides)
+    found, effects = [], []
+    for own, rows, target, weights in read:
+        source = own._grams(rows, target, settings, weights)
+        found.append(hsic_projections(source, weights, length))
+        effects.append(own._effect(rows, target, weights))
     return ComparisonResult.of(names, found, "HSIC", effects, larger_is_better=True)
 
 
 def _names(
-    candidates: Sequence[Any], names: Any, what: str, word: str = "candidate"
+    candidates: Any, names: Any, block_length: Any, what: str, word: str = "candidate"
 ) -> list[Any]:
-    """Return the names of at least two candidates."""
+    """Return the names of at least two candidates, and check the length of blocks."""
+    check_block_length(block_length)
     if len(candidates) < 2:
         raise TypeError(
             f"{len(candidates)} {word}s given, must be at least 2. Pass each as {what} "

@@ -12,7 +12,6 @@ rows, use the sums of the engine, in sorted order or over tiles.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -50,7 +49,7 @@ from skdiscrepancy._gram.factors import (
     StackedFactors,
     batches,
 )
-from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
+from skdiscrepancy._gram.run import in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.limits import (
     MIN_ROWS,
     gamma_pvalue,
@@ -101,7 +100,6 @@ def dependence_matrix(
     first: range,
     second: range,
     settings: CKASettings,
-    run: Run,
     block_length: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute HSIC and p-values of pairs of variables.
@@ -119,9 +117,8 @@ def dependence_matrix(
     first, second : range
         Variables on the left and on the right, the same ones or others.
     settings : CKASettings
-        Random features, and U- or V-statistics, on which p-values do not depend.
-    run : Run
-        Threads and progress.
+        Random features, threads, and U- or V-statistics, on which p-values do not
+        depend.
     block_length : int or None, default=None
         Number of rows of a block of a series, None for independent rows.
 
@@ -133,6 +130,7 @@ def dependence_matrix(
         Root of HSIC of each variable with itself, 0 for a constant.
     """
     n, unbiased, features = len(variables[0][0]), settings.unbiased, settings.features
+    run = settings.run
     if isinstance(variables[0][0], LazyRows):
         return _lazy_matrix(LazyFactors(variables, features, run=run), unbiased)
     both = values, pvalues = np.zeros((2, len(variables), len(variables)))
@@ -164,6 +162,19 @@ def dependence_matrix(
             found = None if block_length else invariants(factor.rows)
         return _Side(factor, diagonal, found)
 
+    def row_of(task: tuple[list[_Side], StackedFactors, _Side, int]) -> tuple[Any, Any]:
+        others, stack, side, begin = task
+        products = stack.inner_products(side.factor, begin)
+        factors, diagonals, found = zip(*others[begin:], strict=True)
+        if block_length is None:
+            pairs = zip(products, found, strict=True)
+            tails = [gamma_pvalue(value, side.invariants, own) for value, own in pairs]
+        else:
+            G = side.factor.rows
+            tails = [shift_pvalue(G, factor.rows, block_length) for factor in factors]
+        values = hsic_of_factors(products, np.array(diagonals), side.diagonal, unbiased)
+        return values, tails
+
     rank = int(features[0]) if features else USUAL_RANK
     size = int(get_config()["working_memory"] * 2**16 // (rank * n))
     pairs_of_batches = list(batches(first, second, max(1, size)))
@@ -176,9 +187,9 @@ def dependence_matrix(
             # Of pairs within a batch, each is computed once.
             begins = np.arange(len(batch)) * (others == batch and second == first)
             stack = StackedFactors([side.factor for side in of_others])
-            row = partial(_row, of_others, stack, unbiased, block_length)
-            tasks = list(zip(of_batch, begins.tolist(), strict=True))
-            rows = run_all(tasks, row, **options)
+            own = zip(of_batch, begins.tolist(), strict=True)
+            tasks = [(of_others, stack, *side) for side in own]
+            rows = run_all(tasks, row_of, **options)
             for a, begin, found in zip(batch, begins, rows, strict=True):
                 places = others[begin:]
                 both[:, a, places] = both[:, places, a] = found
@@ -194,32 +205,11 @@ def dependence_matrix(
         if pairs:
             grams = [Variable(*variable).gram for variable in variables]
             terms = hsic_terms(grams, pairs, unbiased, run=run)
-            at, own = tuple(np.array(pairs).T), slice(len(rough))
+            at, k = tuple(np.array(pairs).T), len(rough)
             values[at] = values.T[at] = terms[0]
-            norms[at[0][own]] = norms_of(terms[0][own], terms[1][own])
+            norms[at[0][:k]] = norms_of(terms[0][:k], terms[1][:k])
         line.advance()
     return check_finite(values), pvalues, norms
-
-
-def _row(
-    others: list[_Side],
-    stack: StackedFactors,
-    unbiased: bool,
-    block_length: int | None,
-    task: tuple[_Side, int],
-) -> tuple[np.ndarray, list[float]]:
-    """Return HSIC and p-values of one variable with the others from a position on."""
-    side, begin = task
-    products = stack.inner_products(side.factor, begin)
-    factors, diagonals, found = zip(*others[begin:], strict=True)
-    if block_length is None:
-        pairs = zip(products, found, strict=True)
-        tails = [gamma_pvalue(value, side.invariants, own) for value, own in pairs]
-    else:
-        G = side.factor.rows
-        tails = [shift_pvalue(G, factor.rows, block_length) for factor in factors]
-    values = hsic_of_factors(products, np.array(diagonals), side.diagonal, unbiased)
-    return values, tails
 
 
 def _lazy_matrix(table: LazyFactors, unbiased: bool) -> tuple[np.ndarray, ...]:
@@ -361,9 +351,8 @@ class HSICMatrixResult(MatrixResult):
         frame = super().to_frame()
         if not square:
             return frame
-        return type(frame)(
-            self.matrix, index=list(self.x_names), columns=list(self.y_names)
-        )
+        names = {"index": list(self.x_names), "columns": list(self.y_names)}
+        return type(frame)(self.matrix, **names)
 
 
 @takes_parameters_of(
@@ -489,10 +478,10 @@ def hsic_matrix(
     [[True, False, True], [False, True, False], [True, False, True]]
     """
     options = check_options(("gamma",), ("shift",), block_length=block_length)
-    given = CKAEstimator(**params)
-    values = given.get_params(deep=False) | {"target_kernel": None}
-    symmetric, encoder = y is None, values.pop("encoder")
-    settings = check_cka_params(values)
+    given, symmetric = CKAEstimator(**params), y is None
+    # Columns are not encoded by a transformer, which is refused when they are read.
+    encoder, given.encoder = given.encoder, None
+    settings = check_cka_params(given)
     [checked] = settings.kernels[0]
     refuse_parts([checked])
     if not isinstance(checked, Kernel):
@@ -505,9 +494,10 @@ def hsic_matrix(
     warn_of_other_index(X, y)
     if given.n_components is not None:
         X, y = _lazy(X, y)
-    x_names, left = _read_columns(X, "X", encoder)
-    y_names, right = (x_names, []) if symmetric else _read_columns(y, "y", encoder)
-    every = [*left, *right]
+    x_names, left = y_names, every = _read_columns(X, "X", encoder)
+    if not symmetric:
+        y_names, right = _read_columns(y, "y", encoder)
+        every = [*left, *right]
     n, n_left = len(left[0].parts[0]), len(left)
     if n < MIN_ROWS:
         raise ValueError(
@@ -530,7 +520,7 @@ def hsic_matrix(
         rows, weights = settings.with_weight(column.parts[0], sample_weight)
         column.stored[0] = rows
     columns = [_with_kernel(column, settings) for column in every]
-    first, run = range(n_left), Run(given.n_jobs, given.verbose)
+    first = range(n_left)
     second = first if symmetric else range(n_left, len(every))
     titles = [f"column {shown(name)} of X" for name in x_names]
     if not symmetric:
@@ -539,7 +529,7 @@ def hsic_matrix(
     if weights is not None:
         pairs = [(v, v) for v in range(len(every))]
         pairs += [(i, j) for i, j in product(first, second) if i < j]
-        terms = settings.terms(columns, pairs, weights, run)
+        terms = settings.terms(columns, pairs, weights)
         matrix = cka_of_terms(terms, pairs, titles)
     else:
         options = options.with_block_length(
@@ -551,7 +541,7 @@ def hsic_matrix(
             because="the p-values are for independent rows. They may be much too small",
         )
         length = options.block_length
-        found = dependence_matrix(columns, first, second, settings, run, length)
+        found = dependence_matrix(columns, first, second, settings, length)
         values, pvalues, norms = found
         warn_of_constants(titles, norms)
         matrix, pvalues = cka(values, norms, norms), pvalues[first][:, second]

@@ -101,9 +101,7 @@ class NullDistributionDisplay(Display):
     @classmethod
     def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
         """Return the fields from a test, and how many kernels it has."""
-        names = ("null_distribution", "statistic", "pvalue", "method", "null_limit")
-        read = {name: getattr(result, name) for name in names}
-        return {**read, "n_kernels": len(result.kernels)}
+        return super()._fields(result) | {"n_kernels": len(result.kernels)}
 
     def plot(self, ax: Any = None, *, bins: Any = "auto") -> Self:
         """Draw the distribution.
@@ -452,10 +450,8 @@ class BandwidthDisplay(PValues):
         # With bars for kernels without a bandwidth, the figure grows with their number.
         height = 4.4 if panels else rows_height(len(self.kernel_names))
         ax = self._begin(ax, 6.4 if len(panels) < 2 else 8.4, height)
-        self.lines_: dict[str, Any] = {}
-        self.significant_: dict[str, Any] = {}
-        self.median_lines_: list[Any] = []
-        self.bars_: Any = None
+        self.lines_, self.significant_ = dict[str, Any](), dict[str, Any]()
+        self.median_lines_, self.bars_ = list[Any](), None
         self.axes_ = _divide(ax, max(len(panels), 1))
         pooled = self.pvalue if is_test else self.value
         label = f"{'test: p =' if is_test else 'pooled:'} {pooled:.3g}"
@@ -981,8 +977,7 @@ class ComparisonDisplay(Display):
         [self.kept_] = ax.plot(differences[in_set], places[in_set], **kept)
         style |= {"color": VERMILLION, "label": "worse", "markerfacecolor": "white"}
         [self.worse_] = ax.plot(differences[~in_set], places[~in_set], **style)
-        ax.set_yticks(places, [str(name) for name in self.names])
-        ax.set_ylim(n - 0.5, -0.5)
+        self._name_rows(self.names)
         ax.set_xlabel(
             f"Difference in {self.discrepancy} to {self.names[0]}, with "
             f"{100 * (1 - level):g} % intervals"
@@ -1243,9 +1238,8 @@ class BatchScoresDisplay(Display):
         display : BatchScoresDisplay
             The display, already drawn.
         """
-        return cls(scores=scores, labels=labels, band=band, confidence=confidence).plot(
-            ax=ax
-        )
+        given = cls(scores=scores, labels=labels, band=band, confidence=confidence)
+        return given.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the scores and the band.
@@ -1260,17 +1254,33 @@ class BatchScoresDisplay(Display):
         display : BatchScoresDisplay
             The display itself.
         """
-        scores, band = self._checked()
-        ax = self._begin(ax, 6.4, 3.6)
-        places = np.arange(len(scores))
+        scores, band = np.asarray(self.scores, dtype=np.float64), None
+        n = len(scores) if scores.ndim == 1 else 0
+        if not n:
+            raise ValueError(
+                f"scores has shape {scores.shape}, must be one-dimensional and not "
+                "empty."
+            )
+        if self.labels is not None and len(self.labels) != n:
+            raise ValueError(
+                f"labels has {len(self.labels)} entries, must have {n}, one for each "
+                "score."
+            )
+        if self.band is not None:
+            ends = np.asarray(self.band, dtype=np.float64)
+            if ends.shape not in ((2,), (n, 2)):
+                raise ValueError(
+                    f"band has shape {ends.shape}, must have shape (2,) or {(n, 2)}."
+                )
+            band = np.broadcast_to(ends, (n, 2))
+        ax, places = self._begin(ax, 6.4, 3.6), np.arange(n)
         self.band_ = self.above_ = None
         if band is not None:
             # Each batch has its own band, half a step to each side.
             edges = np.repeat(np.append(places, len(places)) - 0.5, 2)[1:-1]
-            share = (
-                "" if self.confidence is None else f"{100 * self.confidence:g} % of "
-            )
-            label = f"{share}batches of the reference"
+            label = "batches of the reference"
+            if self.confidence is not None:
+                label = f"{100 * self.confidence:g} % of {label}"
             style = {"color": GREY, "alpha": 0.2, "linewidth": 0, "label": label}
             self.band_ = ax.fill_between(edges, *np.repeat(band, 2, axis=0).T, **style)
         style = {"color": BLUE, "markersize": 4, "label": "batch"}
@@ -1291,29 +1301,6 @@ class BatchScoresDisplay(Display):
             turned = {"rotation": 30, "ha": "right"} if crowded else {}
             ax.set_xticks(some, names, **turned)
         return self._legend("Scores of batches", ncols=3)
-
-    def _checked(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the scores, and the ends of the band for each of them."""
-        scores = np.asarray(self.scores, dtype=np.float64)
-        n = len(scores) if scores.ndim == 1 else 0
-        if not n:
-            raise ValueError(
-                f"scores has shape {scores.shape}, must be one-dimensional and not "
-                "empty."
-            )
-        if self.labels is not None and len(self.labels) != n:
-            raise ValueError(
-                f"labels has {len(self.labels)} entries, must have {n}, one for each "
-                "score."
-            )
-        if self.band is None:
-            return scores, None
-        ends = np.asarray(self.band, dtype=np.float64)
-        if ends.shape not in ((2,), (n, 2)):
-            raise ValueError(
-                f"band has shape {ends.shape}, must have shape (2,) or {(n, 2)}."
-            )
-        return scores, np.broadcast_to(ends, (n, 2))
 
 
 class SelectionDisplay(Display):

@@ -794,7 +794,7 @@ class WitnessDisplay(Display):
                 rows = rows[:, kept]
             reference = np.column_stack([a.read(estimator.reference_) for a in axes])
         else:
-            rows = estimator._validate(X, reset=False, least=1)
+            rows = estimator._validate(X, 1)
             axes = [_Axis(column) for column in columns]
         sample = np.column_stack([axis.read(rows) for axis in axes])
         drawn = sample if reference is None else np.vstack((reference, sample))
@@ -940,7 +940,7 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
     chosen = range(n_features) if features is None else features
     if isinstance(chosen, (str, Integral)) or not isinstance(chosen, Iterable):
         chosen = [chosen]
-    columns = [_column_index(item, names) for item in chosen]
+    columns: list[Any] = [_column_index(item, names) for item in chosen]
     valid = None not in columns and len(set(columns)) == len(columns)
     if not valid or len(columns) not in (1, 2):
         raise ValueError(
@@ -952,8 +952,7 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
             f"features == {features!r}, must be all {n_features} columns for KSD, "
             "because the model is a distribution of all columns."
         )
-    indices = cast(list[int], columns)
-    return indices, [names[j] for j in indices]
+    return columns, [names[j] for j in columns]
 
 
 def _column_index(item: Any, names: list[str]) -> int | None:

@@ -43,7 +43,7 @@ class Display:
     def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
         """Return the fields from a result, whose attributes have the same names."""
         names = (field.name for field in fields(cls))  # type: ignore[arg-type]
-        return {name: getattr(result, name) for name in names}
+        return {name: getattr(result, name) for name in names if hasattr(result, name)}
 
     def _pyplot(self) -> Any:
         """Return matplotlib.pyplot, or say how to get it."""
