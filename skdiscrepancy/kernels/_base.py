@@ -1021,10 +1021,9 @@ class FunctionKernel(RowKernel):
         functions, named = kernel_metrics(), isinstance(self.function, str)
         function: Any = functions.get(self.function) if named else self.function
         if not callable(function):
-            raise (ValueError if named else TypeError)(
-                f"function == {shown(self.function)}, must be a callable or one of "
-                f"{sorted(functions)}."
-            )
+            must = f"must be a callable or one of {sorted(functions)}."
+            error = ValueError if named else TypeError
+            raise error(f"function == {shown(self.function)}, {must}")
         if self.params is not None and not isinstance(self.params, Mapping):
             raise TypeError(f"params == {shown(self.params)}, must be a dict or None.")
         try:
@@ -1090,15 +1089,7 @@ class FunctionKernel(RowKernel):
                 f"{returned} an array of shape {K.shape} for blocks of {shape[0]} and "
                 f"{shape[1]} rows, must return shape {shape}. {self._single_rows}"
             )
-        if K.dtype.kind not in "fiub":
-            raise TypeError(
-                f"{returned} values of type {K.dtype}, must return real numbers."
-            )
-        # A sum is finite if all terms are, but for terms at the end of floating point.
-        with np.errstate(all="ignore"):
-            suspicious = K.dtype.kind == "f" and not np.isfinite(K.sum())
-        if suspicious and not np.all(np.isfinite(K)):
-            raise ValueError(f"{returned} NaN or infinity, must return finite numbers.")
+        _refuse_not_numbers(K, returned)
         if same and K.size:
             numbers = K if K.dtype.kind == "f" else K.astype(np.float64)
             gaps = np.abs(numbers - numbers.T)
@@ -1109,6 +1100,18 @@ class FunctionKernel(RowKernel):
                     "two rows, must be symmetric."
                 )
         return K
+
+
+def _refuse_not_numbers(values: np.ndarray, returned: str) -> None:
+    """Refuse what a function of the user returned, unless it is finite and real."""
+    if values.dtype.kind not in "fiub":
+        kind = f"values of type {values.dtype}"
+        raise TypeError(f"{returned} {kind}, must return real numbers.")
+    # A sum is finite if all terms are, but for terms at the end of floating point.
+    with np.errstate(all="ignore"):
+        suspicious = not np.isfinite(values.sum())
+    if suspicious and not np.all(np.isfinite(values)):
+        raise ValueError(f"{returned} NaN or infinity, must return finite numbers.")
 
 
 class VectorKernel(RowKernel):
@@ -1471,19 +1474,10 @@ class FeatureKernel(VectorKernel):
                 f"{returned} an array of shape {F.shape} for {A.shape[0]} rows, must "
                 "return one row of features for each row."
             )
-        if F.dtype.kind not in "fiub":
-            raise TypeError(
-                f"{returned} values of type {F.dtype}, must return real numbers."
-            )
-        if not np.isfinite(F.sum()):
-            raise ValueError(
-                f"{returned} NaN, infinity, or numbers that are too large for floating "
-                "point. It must return finite numbers."
-            )
+        _refuse_not_numbers(F.data if issparse(F) else F, returned)
         return F.astype(np.float64, copy=False) if F.dtype.kind != "f" else F
 
-    def _vectors(self, A: Any) -> Any:
-        return self.transform(A)
+    _vectors = transform
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
         F = self.transform(A)

@@ -43,7 +43,7 @@ from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.second_order import complete
 from skdiscrepancy.designs import CompleteU
-from skdiscrepancy.feature_selection._paths import JoinedColumns, JointKernel, Part
+from skdiscrepancy.feature_selection._selector import JoinedColumns, JointKernel, Part
 from skdiscrepancy.inference._multiple_tests import (
     ColumnTestsResult,
     checked_tests,
