@@ -150,7 +150,8 @@ ENCODERS = (
 
 def _transforms(encoder: Any) -> bool:
     methods = hasattr(encoder, "fit") and hasattr(encoder, "transform")
-    return methods and not isinstance(encoder, type)
+    usable = methods and not isinstance(encoder, type)
+    return encoder == "auto" if isinstance(encoder, str) else usable
 
 
 # What parameters may be: options of `check_number`, or conditions.
@@ -164,10 +165,7 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
         (ValueError, lambda p: isinstance(p, str | None) and p in POOLINGS, ONE_POOLING)
     ],
     "fuse_nu": {"strict": True, "keyword": "auto"},
-    "encoder": [
-        (TypeError, lambda e: not isinstance(e, str) or e == "auto", ENCODERS),
-        (TypeError, lambda e: isinstance(e, str | None) or _transforms(e), ENCODERS),
-    ],
+    "encoder": [(TypeError, lambda e: e is None or _transforms(e), ENCODERS)],
     "n_jobs": [
         (TypeError, lambda n: not isinstance(n, bool), "None or an integer"),
         (TypeError, lambda n: isinstance(n, Integral | None), "None or an integer"),

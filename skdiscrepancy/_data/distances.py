@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache, partial, reduce
 from itertools import chain
 from operator import add
@@ -35,7 +34,7 @@ from skdiscrepancy._data.blocks import (
     lazy_rows,
     spread_rows,
 )
-from skdiscrepancy._data.checks import shown
+from skdiscrepancy._data.checks import explaining, shown
 from skdiscrepancy._loops.tile_loops import (
     city_block,
     difference_products,
@@ -193,12 +192,11 @@ BOOLEAN = (*PAIRWISE_BOOLEAN_FUNCTIONS, "matching")
 SPARSE_ORDERS = {"euclidean": 2, "l2": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
 # Metrics that sparse rows have.
 SPARSE_METRICS = ("cosine", *SPARSE_ORDERS)
-# Number of pairs whose distances are the diagonal of one small matrix.
-PAIRS_AT_ONCE = 32
 # A distance above minus this is zero, up to rounding.
 ROUNDING = 1e-6
 
 
+ONE_NUMBER = "must give a number for each two rows"
 METRICS = (
     "None, a function of two rows, or a name that sklearn.metrics.pairwise_distances "
     "takes, such as 'cosine', 'hamming' or 'chebyshev'"
@@ -235,7 +233,7 @@ def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
         A, B = A - A[0], B - A[0]
     elif callable(metric):
         A, B = read_only(A, B)
-    with _named(metric):
+    with explaining(f"metric == {shown(metric)}, {ONE_NUMBER}"):
         found = pairwise_distances(A, B, metric=metric, n_jobs=1)
         values = np.array(found, dtype=dtype)
     return _checked(values, metric)
@@ -243,26 +241,20 @@ def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
 
 def _aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
     """Compute the distance between row i of A and row i of B, for all i."""
-    values = np.empty(A.shape[0], dtype=A.dtype)
-    if callable(metric):
-        with _named(metric):
-            for i, pair in enumerate(zip(*read_only(A, B), strict=True)):
-                values[i] = metric(*pair)
-        return _checked(values, metric)
-    for start in range(0, len(values), PAIRS_AT_ONCE):
-        part = slice(start, start + PAIRS_AT_ONCE)
-        values[part] = np.diagonal(_metric_distances(A[part], B[part], metric))
-    return values
+    if not callable(metric):
+        return aligned_values(partial(_metric_distances, metric=metric), A, B)
+    with explaining(f"metric == {shown(metric)}, {ONE_NUMBER}"):
+        found = [metric(*pair) for pair in zip(*read_only(A, B), strict=True)]
+        values = np.array(found, dtype=A.dtype)
+    return _checked(values, metric)
 
 
-@contextmanager
-def _named(metric: Any) -> Iterator[None]:
-    """Name the metric in its errors."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        must = f"must give a number for each two rows: {error}"
-        raise type(error)(f"metric == {shown(metric)}, {must}") from error
+def aligned_values(function: Any, A: Any, B: Any) -> np.ndarray:
+    """Compute a function of two blocks of rows for row i of A and row i of B."""
+    blocks = ((A[i : i + 32], B[i : i + 32]) for i in range(0, A.shape[0], 32))
+    # Single pairs are on the diagonals of small matrices.
+    parts = [np.diagonal(function(*pair)) for pair in blocks]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=A.dtype)
 
 
 def _checked(values: np.ndarray, metric: Any) -> np.ndarray:

@@ -46,6 +46,7 @@ from skdiscrepancy._data.distances import (
     Codes,
     Rows,
     aligned_distances,
+    aligned_values,
     block_distances,
 )
 from skdiscrepancy._data.frames import Layout
@@ -97,11 +98,6 @@ def read_both(kernel: Any, X: Any, Y: Any) -> list[Any]:
         what = "columns" if labels else "features"
         raise ValueError(f"Y has {other} {what}, must have {n_features} as X.")
     return samples
-
-
-# A function of blocks has no value for single pairs. Pairs are taken from the diagonals
-# of small matrices.
-PAIRS_AT_ONCE = 32
 
 
 class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
@@ -208,11 +204,7 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         values : ndarray of shape (n_rows,)
             Values of the kernel.
         """
-        parts = [
-            np.diagonal(self.gram(A[i : i + PAIRS_AT_ONCE], B[i : i + PAIRS_AT_ONCE]))
-            for i in range(0, A.shape[0], PAIRS_AT_ONCE)
-        ]
-        return np.concatenate(parts) if parts else np.empty(0)
+        return aligned_values(self.gram, A, B)
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
         """Compute the vectors whose inner products are the kernel, if there are few.
