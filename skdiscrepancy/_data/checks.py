@@ -220,20 +220,27 @@ def refuse_several(n_kernels: int) -> None:
         )
 
 
-def value_of(value: Any) -> Any:
-    """Return a value that is equal to a later one if no part of it has changed."""
-    shape = getattr(value, "shape", None)
+def value_of(value: Any, *, matrices: bool = False) -> Any:
+    """Return a value that is equal to a later one if no part of it has changed.
+
+    Unless `matrices`, a matrix, for example a Gram matrix, is equal to itself only.
+    """
+    shape, inner = getattr(value, "shape", None), partial(value_of, matrices=matrices)
     if isinstance(shape, tuple):
-        if len(shape) > 1:
-            # A matrix, for example a Gram matrix, is equal to itself only.
+        if len(shape) > 1 and not matrices:
             return id(value), value
         value = np.asarray(value).tolist()
+    if hasattr(value, "dist") and hasattr(value, "kwds"):
+        # A distribution of scipy with its parameters.
+        value = type(value.dist), value.args, value.kwds
     if isinstance(value, (list, tuple)):
-        return list(map(value_of, value))
+        return list(map(inner, value))
+    if isinstance(value, dict):
+        return {key: inner(item) for key, item in value.items()}
     if hasattr(value, "get_params") and not isinstance(value, type):
         # By attribute, because some objects return views of their parameters.
         names = value.get_params(deep=False)
-        return type(value), {name: value_of(getattr(value, name)) for name in names}
+        return type(value), {name: inner(getattr(value, name)) for name in names}
     # NaN is not equal to itself.
     return "nan" if isinstance(value, float) and value != value else value
 
