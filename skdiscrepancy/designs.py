@@ -656,8 +656,7 @@ class Blocks(StreamedDesign):
         return values
 
     def n_unused(self, n: int) -> int:
-        used = sum(self._sizes(n))
-        return int(n) - used
+        return int(n) - sum(self._sizes(n))
 
     def regions(self, n: int) -> list[Region]:
         stops = np.cumsum([0, *self._sizes(n)]).tolist()

@@ -552,9 +552,8 @@ class LazyRows:
         self.progress = progress
         steps = -(-n // CENTRE_ROWS), -(-n // sample_size(d))
         extras = [(self.labels, start, *steps) for start in self._starts]
-        lowest, largest, self.fingerprints, *kept = self.reduce(
-            _scan, join_lists, extras
-        )
+        found = self.reduce(_scan, join_lists, extras)
+        lowest, largest, self.fingerprints, *kept = found
         self.least, self.most = np.min(lowest, axis=0), np.max(largest, axis=0)
         self.some, self.sample = map(np.concatenate, kept)
         return self

@@ -579,18 +579,27 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
     some = np.concatenate([combine(s.sample, weights, least) for s in samples])
     edges = np.unique(some)
 
-    combined = partial(combine, weights=weights, least=least)
+    def over(function: Any, merge: Merge) -> Any:
+        def of_block(block: np.ndarray, extra: None) -> Any:
+            return function(block, combine(block, weights, least))
 
-    def over(function: Any, merge: Merge, *extra: Any) -> Any:
-        function = partial(function, combined, *extra)
-        return reduce(merge, (s.reduce(function, merge) for s in samples))
+        return reduce(merge, (s.reduce(of_block, merge) for s in samples))
 
-    counts = over(_count, np.add, edges)
+    def count(block: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1)
+
+    counts = over(count, np.add)
     ends = np.cumsum(counts)
     bins = np.searchsorted(ends, ranks, side="right")
     wanted = np.zeros(len(counts), dtype=bool)
     wanted[bins] = True
-    values, repeats = map(np.concatenate, over(_values, join_lists, edges, wanted))
+
+    def in_bins(block: np.ndarray, values: np.ndarray) -> tuple[Any, ...]:
+        inside = values[wanted[np.searchsorted(edges, values)]]
+        values, counts = np.unique(inside, return_counts=True)
+        return [values], [counts]
+
+    values, repeats = map(np.concatenate, over(in_bins, join_lists))
     order = np.argsort(values, kind="stable")
     values, repeats = values[order], repeats[order]
     # The ranks among the rows in the wanted bins alone.
@@ -599,7 +608,14 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
     places = np.searchsorted(np.cumsum(repeats), ranks, side="right")
     at = values.take(places, mode="clip")
     keys = np.unique(at)
-    found, rows = map(np.concatenate, over(_rows_of, join_lists, keys))
+
+    def first_rows(block: np.ndarray, values: np.ndarray) -> tuple[Any, ...]:
+        at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
+        inside = np.flatnonzero(keys[at] == values)
+        first = inside[np.unique(values[inside], return_index=True)[1]]
+        return [values[first]], [block[first]]
+
+    found, rows = map(np.concatenate, over(first_rows, join_lists))
     order = np.unique(found, return_index=True)[1]
     if len(order) < len(keys):
         raise ValueError(
@@ -625,33 +641,6 @@ def combine(block: np.ndarray, weights: np.ndarray, least: np.ndarray) -> np.nda
         for column, lowest, weight in zip(block.T, least, weights, strict=True):
             total += weight * np.subtract(column, lowest, dtype=np.float64)
     return total
-
-
-def _count(combined: Any, edges: np.ndarray, block: np.ndarray, extra: None) -> Any:
-    """Count the rows between edges."""
-    bins = np.searchsorted(edges, combined(block))
-    return np.bincount(bins, minlength=len(edges) + 1)
-
-
-def _values(
-    combined: Any, edges: np.ndarray, wanted: np.ndarray, block: Any, extra: None
-) -> tuple[list[Any], list[Any]]:
-    """Return the values in the wanted bins, and how often they occur."""
-    values = combined(block)
-    inside = values[wanted[np.searchsorted(edges, values)]]
-    values, counts = np.unique(inside, return_counts=True)
-    return [values], [counts]
-
-
-def _rows_of(
-    combined: Any, keys: np.ndarray, block: np.ndarray, extra: None
-) -> tuple[list[Any], list[Any]]:
-    """Return the first row of each value."""
-    values = combined(block)
-    at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
-    inside = np.flatnonzero(keys[at] == values)
-    first = inside[np.unique(values[inside], return_index=True)[1]]
-    return [values[first]], [block[first]]
 
 
 # Largest number of rows that distances are computed between, about two million pairs.

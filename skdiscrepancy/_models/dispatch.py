@@ -120,9 +120,8 @@ def widths(X: np.ndarray) -> np.ndarray:
 
 def check_densities(values: Any, n: int) -> None:
     """Raise an error unless there is one log-density for each of n rows."""
-    if tuple(values.shape) != (n,):
+    if (shape := tuple(values.shape)) != (n,):
         must = f"must give {(n,)}, one number for each of {n} rows."
-        shape = tuple(values.shape)
         raise ValueError(f"model gives log-densities of shape {shape}, {must}")
 
 

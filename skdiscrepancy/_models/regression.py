@@ -172,12 +172,8 @@ def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndar
     rows = slice(None, TRIAL_ROWS)
     values = [negative_log_likelihood(s, Z[rows], F[rows])[0] for s in starts]
     start, bounds = starts[np.argmin(values)], [SCALE_BOUNDS] * p + [RATIO_BOUNDS] * m
-    how: dict[str, Any] = {
-        "bounds": bounds,
-        "options": {"maxiter": MAX_STEPS},
-        **SEARCH,
-    }
-    best = minimize(negative_log_likelihood, start, (Z, F), **how).x
+    how: dict[str, Any] = {"bounds": bounds, "options": {"maxiter": MAX_STEPS}}
+    best = minimize(negative_log_likelihood, start, (Z, F), **how, **SEARCH).x
     return np.exp(best[:p]), np.exp(best[p:])
 
 

@@ -757,9 +757,8 @@ class HSICSelector(TableSelector, BaseEstimator):
 
     def _check_params(self) -> None:
         if self.method not in list(PATHS):
-            raise ValueError(
-                f"method == {self.method!r}, must be one of {sorted(PATHS)}."
-            )
+            must = f"must be one of {sorted(PATHS)}."
+            raise ValueError(f"method == {self.method!r}, {must}")
         check_number(self.n_probes, "n_probes", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         check_share(self.step, "step", "an integer >= 1")
@@ -809,9 +808,8 @@ def check_share(
         limits |= {"integer": True, "least": 1, "context": context}
         return check_number(value, name, **limits)
     if not 0 < value < 1:
-        raise ValueError(
-            f"{name} == {value!r}, must be {allowed} or a number between 0 and 1."
-        )
+        allowed = f"{allowed} or a number between 0 and 1"
+        raise ValueError(f"{name} == {value!r}, must be {allowed}.")
     return float(value)
 
 
@@ -1071,9 +1069,8 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         bounds["context"] = ", the number of features"
         least = check_number(least, "min_features_to_select", least=1, **bounds)
         most = n_features if most is None else most
-        return least, check_number(
-            most, "max_features_to_select", least=least, **bounds
-        )
+        most = check_number(most, "max_features_to_select", least=least, **bounds)
+        return least, most
 
 
 def _held_out_scores(inputs: Inputs, y: Any, least: int, task: Any) -> np.ndarray:

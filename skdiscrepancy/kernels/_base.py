@@ -646,9 +646,8 @@ def _positions(columns: Any, layout: Layout) -> list[int]:
         if not names:
             wanted = f"hold positions from 0 to {n - 1}: the data have no column names"
         elif missing:
-            wanted = (
-                f"hold names: {missing[0]!r} is not among the columns {shown(names)}"
-            )
+            known = f"among the columns {shown(names)}"
+            wanted = f"hold names: {missing[0]!r} is not {known}"
     elif isinstance(items[0], (bool, np.bool_)):
         if len(items) != n or not any(items):
             wanted = f"hold {n} flags, and at least one of them must be True"
@@ -1073,9 +1072,8 @@ class FunctionKernel(RowKernel):
         try:
             K = np.asarray(K, dtype=None if hasattr(K, "dtype") else np.float64)
         except (TypeError, ValueError):
-            raise TypeError(
-                f"{returned} {shown(K)}, must return an array of shape {shape}."
-            ) from None
+            must = f"must return an array of shape {shape}."
+            raise TypeError(f"{returned} {shown(K)}, {must}") from None
         if K.shape != shape:
             raise ValueError(
                 f"{returned} an array of shape {K.shape} for blocks of {shape[0]} and "
@@ -1198,8 +1196,7 @@ class PolynomialKernel(RowKernel):
         """Refuse parameters for which the kernel is not positive definite."""
         check_number(self.degree, "degree", integer=True, least=1)
         check_number(self.coef0, "coef0")
-        if self.gamma is not None:
-            check_number(self.gamma, "gamma", strict=True)
+        check_number(self.gamma, "gamma", strict=True, optional=True)
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return self._power(inner_products(A, B), A.shape[1])
@@ -1299,9 +1296,8 @@ class EnergyKernel(RowKernel):
         """Refuse exponents for which the kernel is not positive definite."""
         check_number(self.exponent, "exponent", strict=True)
         if self.exponent >= 2:
-            raise ValueError(
-                f"exponent == {self.exponent!r}, must be a number above 0 and below 2."
-            )
+            must = "must be a number above 0 and below 2."
+            raise ValueError(f"exponent == {self.exponent!r}, {must}")
         if self.origin is not None:
             check_rows(np.atleast_2d(np.asarray(self.origin)), "origin")
 

@@ -351,9 +351,8 @@ class RadialKernel(Kernel):
         any_shape |= {"ensure_min_samples": 0, "ensure_all_finite": False}
         distance = check_rows(distance, "distance", **any_shape)
         if not np.all(distance >= 0):
-            raise ValueError(
-                f"distance == {shown(distance)}, must be >= 0, and not NaN."
-            )
+            must = "must be >= 0, and not NaN."
+            raise ValueError(f"distance == {shown(distance)}, {must}")
         with np.errstate(over="ignore", under="ignore"):
             return distance**2 if self.on_squared else distance
 
@@ -685,9 +684,8 @@ class MaternKernel(RadialKernel):
             raise ValueError(f"nu == {shown(self.nu)}, must be one of {orders}.")
         check_number(self.p, "p", least=1, finite=False)
         if self.metric is not None and self.p != 2:
-            raise ValueError(
-                f"p == {self.p!r}, must be 2, its default, if the kernel has a metric."
-            )
+            must = "must be 2, its default, if the kernel has a metric."
+            raise ValueError(f"p == {self.p!r}, {must}")
 
 
 def matern_polynomial(nu: float) -> np.ndarray:

@@ -446,15 +446,13 @@ class MMDScorer(BaseEstimator):
         score : float
             Negative squared MMD. A larger score means a better fit.
         """
-        n = self.n_samples
-        if n is not None:
-            n = check_number(n, "n_samples", integer=True, least=2)
+        options: dict[str, Any] = {"integer": True, "least": 2, "optional": True}
+        n = check_number(self.n_samples, "n_samples", **options)
         model, X = last_step(estimator, X)
         draws = draw_from(model, n or len(X), generator_of(self.random_state))
-        estimator = MMDEstimator(
-            normalize=self.normalize, pooling=self.pooling, n_jobs=self.n_jobs
-        )
-        return -estimator.fit(X).score(draws)
+        names = ("normalize", "pooling", "n_jobs")
+        params = {name: getattr(self, name) for name in names}
+        return -MMDEstimator(**params).fit(X).score(draws)
 
 
 def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
