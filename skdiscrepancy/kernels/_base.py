@@ -1092,7 +1092,7 @@ class FunctionKernel(RowKernel):
         return K
 
 
-def _refuse_not_numbers(values: np.ndarray, returned: str) -> None:
+def _refuse_not_numbers(values: Any, returned: str) -> None:
     """Refuse what a function of the user returned, unless it is finite and real."""
     if values.dtype.kind not in "fiub":
         kind = f"values of type {values.dtype}"
