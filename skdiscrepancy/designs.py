@@ -656,7 +656,8 @@ class Blocks(StreamedDesign):
         return values
 
     def n_unused(self, n: int) -> int:
-        return int(n) - sum(self._sizes(n))
+        used = sum(self._sizes(n))
+        return int(n) - used
 
     def regions(self, n: int) -> list[Region]:
         stops = np.cumsum([0, *self._sizes(n)]).tolist()
