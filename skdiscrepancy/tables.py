@@ -559,10 +559,10 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
     if len(tables) == 1:
         return tables[0]
     kinds = [(type(t).__module__.partition(".")[0], type(t)) for t in tables]
-    one_type = "must be of one type for an encoder of your own."
+    one_type = "must be of one type and width for an encoder of your own"
     if len(set(kinds)) > 1:
         types = ", ".join(f"{package}.{kind.__name__}" for package, kind in kinds)
-        raise TypeError(f"The samples have the types {types}, {one_type}")
+        raise TypeError(f"The samples have the types {types}, {one_type}.")
     if is_table(tables[0]):
         stack, options = STACKS[kinds[0][0]]
         try:
@@ -575,16 +575,9 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
         if not part.ndim:
             found = shown(part.item())
             raise TypeError(f"{title} == {found}, must be an array or a table.")
-        if part.shape[1:] != parts[0].shape[1:]:
-            must = f"as many features as {titles[0]}, of shape {parts[0].shape}."
-            raise ValueError(f"{title} has the shape {part.shape}, must have {must}")
-    if issparse(parts[0]):
-        return vstack(parts, format="csr")
-    try:
-        return np.concatenate(parts)
-    except TypeError:
-        types = f"values of the types {', '.join(str(part.dtype) for part in parts)}"
-        raise TypeError(f"The samples have {types}, {one_type}") from None
+    types = ", ".join(str(part.dtype) for part in parts)
+    with explaining(f"The samples have values of the types {types}, {one_type}"):
+        return vstack(parts, "csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
 class MissingLabel(Enum):

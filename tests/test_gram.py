@@ -43,7 +43,7 @@ from skdiscrepancy._gram.sorted_columns import FactorGram
 from skdiscrepancy._gram.tiles import DoubleGram, Gram, PairWeights, WeightedGram
 from skdiscrepancy._statistics.second_order import matrix_gram
 from skdiscrepancy.designs import CompleteV, Region, square
-from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
+from skdiscrepancy.feature_selection._selector import JoinedColumns, Part
 from skdiscrepancy.inference._tests import inner_products
 from skdiscrepancy.kernels import (
     EnergyKernel,

@@ -671,9 +671,11 @@ def rows_with_weight(X: Any, weights: np.ndarray) -> Any:
 
     A sample whose rows all have a weight is not copied.
     """
-    if np.all(weights > 0):
-        return X
-    some = np.flatnonzero(weights)
+    return X if np.all(weights > 0) else take_rows(X, np.flatnonzero(weights))
+
+
+def take_rows(X: Any, some: np.ndarray) -> Any:
+    """Return some rows of a sample, not validated, as a sample of its type."""
     if isinstance(X, (list, tuple)):
         return [X[i] for i in some]
     if is_a(X, "pyarrow", "Table"):

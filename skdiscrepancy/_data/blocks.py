@@ -25,6 +25,7 @@ from skdiscrepancy._data.arrays import (
     kind_of_blocks,
     names_of,
     refuse_blocks,
+    take_rows,
     unique_names,
 )
 from skdiscrepancy._data.checks import shown
@@ -551,9 +552,8 @@ class LazyRows:
         self.progress = progress
         steps = -(-n // CENTRE_ROWS), -(-n // sample_size(d))
         extras = [(self.labels, start, *steps) for start in self._starts]
-        lowest, largest, self.fingerprints, *kept = self.reduce(
-            _scan, join_lists, extras
-        )
+        found = self.reduce(_scan, join_lists, extras)
+        lowest, largest, self.fingerprints, *kept = found
         self.least, self.most = np.min(lowest, axis=0), np.max(largest, axis=0)
         self.some, self.sample = map(np.concatenate, kept)
         return self
@@ -796,17 +796,10 @@ def rows_at(rows: LazyRows, positions: np.ndarray) -> Any:
     ends = np.cumsum([0, *rows.sizes])
     cuts = np.searchsorted(positions, ends)
     own = [positions[i:j] - n for i, j, n in zip(cuts, cuts[1:], ends, strict=False)]
-    parts = raw.reduce(_rows_at, add, own)
+    parts = raw.reduce(lambda block, some: [take_rows(block, some)], add, own)
     if not is_table(parts[0]):
         return np.concatenate(parts)
     return nw.to_native(nw.concat([nw.from_native(part) for part in parts]))
-
-
-def _rows_at(block: Any, positions: np.ndarray) -> list[Any]:
-    """Return some rows of a block in a list."""
-    if not is_table(block):
-        return [np.asarray(block)[positions]]
-    return [nw.to_native(nw.from_native(block, eager_only=True)[positions])]
 
 
 def spread_rows(rows: Any) -> Any:

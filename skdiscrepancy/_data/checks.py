@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from dis import opname
 from functools import partial, wraps
 from importlib import import_module
 from numbers import Integral, Real
-from types import ModuleType
 from typing import Any, NoReturn, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
@@ -152,7 +150,8 @@ ENCODERS = (
 
 def _transforms(encoder: Any) -> bool:
     methods = hasattr(encoder, "fit") and hasattr(encoder, "transform")
-    return methods and not isinstance(encoder, type)
+    usable = methods and not isinstance(encoder, type)
+    return encoder == "auto" if isinstance(encoder, str) else usable
 
 
 # What parameters may be: options of `check_number`, or conditions.
@@ -166,10 +165,7 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
         (ValueError, lambda p: isinstance(p, str | None) and p in POOLINGS, ONE_POOLING)
     ],
     "fuse_nu": {"strict": True, "keyword": "auto"},
-    "encoder": [
-        (TypeError, lambda e: not isinstance(e, str) or e == "auto", ENCODERS),
-        (TypeError, lambda e: isinstance(e, str | None) or _transforms(e), ENCODERS),
-    ],
+    "encoder": [(TypeError, lambda e: e is None or _transforms(e), ENCODERS)],
     "n_jobs": [
         (TypeError, lambda n: not isinstance(n, bool), "None or an integer"),
         (TypeError, lambda n: isinstance(n, Integral | None), "None or an integer"),
@@ -224,33 +220,29 @@ def refuse_several(n_kernels: int) -> None:
         )
 
 
-def value_of(value: Any) -> Any:
-    """Return a value that is equal to a later one if no part of it has changed."""
-    shape = getattr(value, "shape", None)
+def value_of(value: Any, *, matrices: bool = False) -> Any:
+    """Return a value that is equal to a later one if no part of it has changed.
+
+    Unless `matrices`, a matrix, for example a Gram matrix, is equal to itself only.
+    """
+    shape, inner = getattr(value, "shape", None), partial(value_of, matrices=matrices)
     if isinstance(shape, tuple):
-        if len(shape) > 1:
-            return _Itself(value)
+        if len(shape) > 1 and not matrices:
+            return id(value), value
         value = np.asarray(value).tolist()
+    if hasattr(value, "dist") and hasattr(value, "kwds"):
+        # A distribution of scipy with its parameters.
+        value = type(value.dist), value.args, value.kwds
     if isinstance(value, (list, tuple)):
-        return list(map(value_of, value))
+        return list(map(inner, value))
+    if isinstance(value, dict):
+        return {key: inner(item) for key, item in value.items()}
     if hasattr(value, "get_params") and not isinstance(value, type):
         # By attribute, because some objects return views of their parameters.
         names = value.get_params(deep=False)
-        return type(value), {name: value_of(getattr(value, name)) for name in names}
+        return type(value), {name: inner(getattr(value, name)) for name in names}
     # NaN is not equal to itself.
     return "nan" if isinstance(value, float) and value != value else value
-
-
-class _Itself:
-    """A matrix, for example a Gram matrix, which is equal to itself only."""
-
-    def __init__(self, matrix: Any):
-        self.matrix = matrix
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.matrix is other.matrix
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def refuse_changed(estimator: Any) -> None:
@@ -410,21 +402,23 @@ def refuse_unknown_keywords(
         raise TypeError(message)
 
 
-def count_positional(parameters: Iterable[inspect.Parameter]) -> float:
-    """Return how many arguments may be passed by position."""
-    kinds = [p.kind for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    return np.inf if inspect.Parameter.VAR_POSITIONAL in kinds else len(kinds)
-
-
-def refuse_positional(args: Any, parameters: Any, called: str, documented: Any) -> None:
-    """Raise a TypeError for options that are passed by position.
+def refuse_arguments(
+    args: Any, kwargs: Any, parameters: Any, called: str, documented: Any, owner: Any
+) -> None:
+    """Raise a TypeError for unknown keywords, and for options passed by position.
 
     The likely option is the first whose documented type shows the text of the value, or
     its type.
     """
-    options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    n_data = len(parameters) - len(options)
-    value, entries = args[n_data], _entries(documented)
+    names = list(parameters)
+    if not kwargs.keys() <= parameters.keys():
+        known = () if owner is None else owner.get_params(deep=False)
+        refuse_unknown_keywords(kwargs, names, called, known)
+    kinds = [p.kind for p in parameters.values()]
+    n_data = sum(kind is not inspect.Parameter.KEYWORD_ONLY for kind in kinds)
+    if len(args) <= n_data or inspect.Parameter.VAR_POSITIONAL in kinds:
+        return
+    value, entries, options = args[n_data], _entries(documented), names[n_data:]
     word = rf"\b{type(value).__name__}\b"
     word = re.escape(f'"{value}"') if isinstance(value, str) else word
     near = [n for n in options if re.search(word, entries.get(n, "").split("\n")[0])]
@@ -436,33 +430,20 @@ def refuse_positional(args: Any, parameters: Any, called: str, documented: Any) 
     )
 
 
-class PublicModule(ModuleType):
-    """A module that lists its public names only, and says where other names are."""
-
-    def __dir__(self) -> list[str]:
-        return sorted(self.__all__)
-
-    def __getattr__(self, name: str) -> Any:
-        refuse_name(self.__name__, name)
-
-
 def make_public(module: str) -> None:
-    """Turn an imported module into a PublicModule.
+    """Let a module list its public names only, and say where other names are.
 
     Without a list `__all__`, all names that it imports from other modules are public.
     """
-    own = sys.modules[module]
-    names = [n for n, v in vars(own).items() if n[0] != "_" and not inspect.ismodule(v)]
-    vars(own).setdefault("__all__", [n for n in names if n != make_public.__name__])
-    own.__class__ = PublicModule
+    own = vars(sys.modules[module])
+    names = [n for n, v in own.items() if n[0] != "_" and not inspect.ismodule(v)]
+    public = own.setdefault("__all__", [n for n in names if n != make_public.__name__])
+    own["__dir__"] = lambda: sorted(public)
+    own["__getattr__"] = partial(refuse_name, module)
 
 
 def refuse_name(module: str, name: str) -> NoReturn:
-    """Raise an error that says in which module a public name is.
-
-    An import statement replaces an AttributeError by an error without our text, but not
-    an ImportError.
-    """
+    """Raise an AttributeError that says in which module a public name is."""
     root = import_module(__name__.partition(".")[0])
     packages = [] if name.startswith("_") else root._NAMES[""].split()
     homes = [*(getattr(root, package) for package in packages), root]
@@ -470,10 +451,7 @@ def refuse_name(module: str, name: str) -> NoReturn:
     near = [n for n in public if n.lower().startswith(name.lower())]
     near = [name] if name in public else near or get_close_matches(name, public, n=1)
     hint = f" Did you mean {' or '.join(public[n] for n in near)}?" if near else ""
-    frame = sys._getframe(2)
-    imported = opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
-    error = ImportError if imported else AttributeError
-    raise error(f"module {module!r} has no attribute {name!r}.{hint}")
+    raise AttributeError(f"module {module!r} has no attribute {name!r}.{hint}")
 
 
 class KeywordHints:
@@ -556,14 +534,9 @@ def takes_parameters_of(
         changed |= defaults
         changed = {n: changed[n] for n in (set(order) - set(own)) & set(changed)}
 
-        n_data = count_positional(order.values())
-
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            if not kwargs.keys() <= order.keys():
-                refuse_unknown_keywords(kwargs, order, function.__name__)
-            if len(args) > n_data:
-                refuse_positional(args, [*order.values()], function.__name__, checked)
+            refuse_arguments(args, kwargs, order, function.__name__, checked, None)
             return function(*args, **{**changed, **kwargs})
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
@@ -608,21 +581,17 @@ def _documented(
 
 def explains_keywords(method: Function) -> Function:
     """Make a method of an estimator explain where an unknown keyword belongs."""
-    parameters = inspect.signature(method).parameters
+    parameters = dict(inspect.signature(method).parameters)
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return method
-    allowed, own = list(parameters)[1:], list(parameters.values())[1:]
-    n_data = count_positional(own)
+    del parameters["self"]
+    init = method.__name__ == "__init__"
 
     @wraps(method)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        init, called = method.__name__ == "__init__", type(self).__name__
-        called += "" if init else f".{method.__name__}"
-        if not kwargs.keys() <= set(allowed):
-            known = () if init else self.get_params(deep=False)
-            refuse_unknown_keywords(kwargs, allowed, called, known)
-        if len(args) > n_data:
-            refuse_positional(args, own, called, type(self) if init else method)
+        called = type(self).__name__ + ("" if init else f".{method.__name__}")
+        documented, known = (type(self), None) if init else (method, self)
+        refuse_arguments(args, kwargs, parameters, called, documented, known)
         return method(self, *args, **kwargs)
 
     return cast(Function, checked)

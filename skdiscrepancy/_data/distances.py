@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache, partial, reduce
 from itertools import chain
 from operator import add
@@ -35,7 +34,7 @@ from skdiscrepancy._data.blocks import (
     lazy_rows,
     spread_rows,
 )
-from skdiscrepancy._data.checks import shown
+from skdiscrepancy._data.checks import explaining, shown
 from skdiscrepancy._loops.tile_loops import (
     city_block,
     difference_products,
@@ -193,12 +192,11 @@ BOOLEAN = (*PAIRWISE_BOOLEAN_FUNCTIONS, "matching")
 SPARSE_ORDERS = {"euclidean": 2, "l2": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
 # Metrics that sparse rows have.
 SPARSE_METRICS = ("cosine", *SPARSE_ORDERS)
-# Number of pairs whose distances are the diagonal of one small matrix.
-PAIRS_AT_ONCE = 32
 # A distance above minus this is zero, up to rounding.
 ROUNDING = 1e-6
 
 
+ONE_NUMBER = "must give a number for each two rows"
 METRICS = (
     "None, a function of two rows, or a name that sklearn.metrics.pairwise_distances "
     "takes, such as 'cosine', 'hamming' or 'chebyshev'"
@@ -235,7 +233,7 @@ def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
         A, B = A - A[0], B - A[0]
     elif callable(metric):
         A, B = read_only(A, B)
-    with _named(metric):
+    with explaining(f"metric == {shown(metric)}, {ONE_NUMBER}"):
         found = pairwise_distances(A, B, metric=metric, n_jobs=1)
         values = np.array(found, dtype=dtype)
     return _checked(values, metric)
@@ -243,26 +241,20 @@ def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
 
 def _aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
     """Compute the distance between row i of A and row i of B, for all i."""
-    values = np.empty(A.shape[0], dtype=A.dtype)
-    if callable(metric):
-        with _named(metric):
-            for i, pair in enumerate(zip(*read_only(A, B), strict=True)):
-                values[i] = metric(*pair)
-        return _checked(values, metric)
-    for start in range(0, len(values), PAIRS_AT_ONCE):
-        part = slice(start, start + PAIRS_AT_ONCE)
-        values[part] = np.diagonal(_metric_distances(A[part], B[part], metric))
-    return values
+    if not callable(metric):
+        return aligned_values(partial(_metric_distances, metric=metric), A, B)
+    with explaining(f"metric == {shown(metric)}, {ONE_NUMBER}"):
+        found = [metric(*pair) for pair in zip(*read_only(A, B), strict=True)]
+        values = np.array(found, dtype=A.dtype)
+    return _checked(values, metric)
 
 
-@contextmanager
-def _named(metric: Any) -> Iterator[None]:
-    """Name the metric in its errors."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        must = f"must give a number for each two rows: {error}"
-        raise type(error)(f"metric == {shown(metric)}, {must}") from error
+def aligned_values(function: Any, A: Any, B: Any) -> np.ndarray:
+    """Compute a function of two blocks of rows for row i of A and row i of B."""
+    blocks = ((A[i : i + 32], B[i : i + 32]) for i in range(0, A.shape[0], 32))
+    # Single pairs are on the diagonals of small matrices.
+    parts = [np.diagonal(function(*pair)) for pair in blocks]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=A.dtype)
 
 
 def _checked(values: np.ndarray, metric: Any) -> np.ndarray:
@@ -587,18 +579,27 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
     some = np.concatenate([combine(s.sample, weights, least) for s in samples])
     edges = np.unique(some)
 
-    combined = partial(combine, weights=weights, least=least)
+    def over(function: Any, merge: Merge) -> Any:
+        def of_block(block: np.ndarray, extra: None) -> Any:
+            return function(block, combine(block, weights, least))
 
-    def over(function: Any, merge: Merge, *extra: Any) -> Any:
-        function = partial(function, combined, *extra)
-        return reduce(merge, (s.reduce(function, merge) for s in samples))
+        return reduce(merge, (s.reduce(of_block, merge) for s in samples))
 
-    counts = over(_count, np.add, edges)
+    def count(block: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1)
+
+    counts = over(count, np.add)
     ends = np.cumsum(counts)
     bins = np.searchsorted(ends, ranks, side="right")
     wanted = np.zeros(len(counts), dtype=bool)
     wanted[bins] = True
-    values, repeats = map(np.concatenate, over(_values, join_lists, edges, wanted))
+
+    def in_bins(block: np.ndarray, values: np.ndarray) -> tuple[Any, ...]:
+        inside = values[wanted[np.searchsorted(edges, values)]]
+        values, counts = np.unique(inside, return_counts=True)
+        return [values], [counts]
+
+    values, repeats = map(np.concatenate, over(in_bins, join_lists))
     order = np.argsort(values, kind="stable")
     values, repeats = values[order], repeats[order]
     # The ranks among the rows in the wanted bins alone.
@@ -607,7 +608,14 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
     places = np.searchsorted(np.cumsum(repeats), ranks, side="right")
     at = values.take(places, mode="clip")
     keys = np.unique(at)
-    found, rows = map(np.concatenate, over(_rows_of, join_lists, keys))
+
+    def first_rows(block: np.ndarray, values: np.ndarray) -> tuple[Any, ...]:
+        at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
+        inside = np.flatnonzero(keys[at] == values)
+        first = inside[np.unique(values[inside], return_index=True)[1]]
+        return [values[first]], [block[first]]
+
+    found, rows = map(np.concatenate, over(first_rows, join_lists))
     order = np.unique(found, return_index=True)[1]
     if len(order) < len(keys):
         raise ValueError(
@@ -633,33 +641,6 @@ def combine(block: np.ndarray, weights: np.ndarray, least: np.ndarray) -> np.nda
         for column, lowest, weight in zip(block.T, least, weights, strict=True):
             total += weight * np.subtract(column, lowest, dtype=np.float64)
     return total
-
-
-def _count(combined: Any, edges: np.ndarray, block: np.ndarray, extra: None) -> Any:
-    """Count the rows between edges."""
-    bins = np.searchsorted(edges, combined(block))
-    return np.bincount(bins, minlength=len(edges) + 1)
-
-
-def _values(
-    combined: Any, edges: np.ndarray, wanted: np.ndarray, block: Any, extra: None
-) -> tuple[list[Any], list[Any]]:
-    """Return the values in the wanted bins, and how often they occur."""
-    values = combined(block)
-    inside = values[wanted[np.searchsorted(edges, values)]]
-    values, counts = np.unique(inside, return_counts=True)
-    return [values], [counts]
-
-
-def _rows_of(
-    combined: Any, keys: np.ndarray, block: np.ndarray, extra: None
-) -> tuple[list[Any], list[Any]]:
-    """Return the first row of each value."""
-    values = combined(block)
-    at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
-    inside = np.flatnonzero(keys[at] == values)
-    first = inside[np.unique(values[inside], return_index=True)[1]]
-    return [values[first]], [block[first]]
 
 
 # Largest number of rows that distances are computed between, about two million pairs.

@@ -11,9 +11,8 @@ from numbers import Real
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from skdiscrepancy._data.checks import did_you_mean
+from skdiscrepancy._data.checks import did_you_mean, value_of
 
 # Rows of the HTML table, at most.
 MAX_ROWS = 20
@@ -195,7 +194,8 @@ class Result(metaclass=ABCMeta):
             return NotImplemented
         # Fields with an underscore follow from the rows, as the other fields do.
         names = [field.name for field in fields(self) if field.name[0] != "_"]  # type: ignore[arg-type]
-        return all(_same(getattr(self, n), getattr(other, n)) for n in names)
+        own, others = ([getattr(one, n) for n in names] for one in (self, other))
+        return value_of(own, matrices=True) == value_of(others, matrices=True)
 
     def __hash__(self) -> int:
         return hash((type(self), *self._summary().values()))
@@ -238,26 +238,3 @@ def _cell(value: Any) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-
-
-def _same(first: Any, second: Any) -> bool:
-    """Tell whether two attributes of results are equal."""
-    if first is second:
-        return True
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, np.ndarray):
-        return np.array_equal(first, second, equal_nan=first.dtype.kind in "fc")
-    if isinstance(first, BaseEstimator):
-        # Kernels: estimators are equal to themselves only.
-        first, second = first.get_params(deep=False), second.get_params(deep=False)
-    elif hasattr(first, "dist") and hasattr(first, "kwds"):
-        # Distributions of scipy with their parameters.
-        first, second = ([type(d.dist), d.args, d.kwds] for d in (first, second))
-    if isinstance(first, dict):
-        same_keys = first.keys() == second.keys()
-        return same_keys and all(_same(first[key], second[key]) for key in first)
-    if isinstance(first, (list, tuple)):
-        pairs = zip(first, second, strict=False)
-        return len(first) == len(second) and all(_same(*pair) for pair in pairs)
-    return bool(first == second)

@@ -855,6 +855,10 @@ def cka_score(
     >>> rotation, _ = np.linalg.qr(rng.normal(size=(10, 10)))
     >>> round(cka_score(X, 3 * X @ rotation + 1), 6)
     1.0
+
+    Unrelated columns have a CKA near 0. With many columns, only the default, unbiased
+    estimator shows this:
+
     >>> unrelated = rng.normal(size=(200, 300))
     >>> abs(cka_score(X, unrelated)) < 0.05 < cka_score(X, unrelated, design="v")
     True

@@ -24,7 +24,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_predict
 
-from skdiscrepancy._data.checks import shown
+from skdiscrepancy._data.checks import explaining, shown
 
 N_FOLDS = 5
 
@@ -44,14 +44,12 @@ def cross_fitted(
     """Return the targets minus predictions of models that did not see their rows."""
     folds = KFold(min(N_FOLDS, len(Z)), shuffle=True, random_state=generator)
     targets = F[:, 0] if F.shape[1] == 1 else F
-    try:
+    with explaining(
+        f"regressor == {shown(regressor)} failed on {F.shape[1]} targets, must be a "
+        "regressor for several targets. Wrap a regressor for one target in "
+        "sklearn.multioutput.MultiOutputRegressor. It said"
+    ):
         predicted = cross_val_predict(clone(regressor), Z, targets, cv=folds)
-    except ValueError as error:
-        raise ValueError(
-            f"regressor == {shown(regressor)} failed on {F.shape[1]} targets, must be "
-            "a regressor for several targets. Wrap a regressor for one target in "
-            f"sklearn.multioutput.MultiOutputRegressor. It said: {error}"
-        ) from error
     predicted = np.asarray(predicted, dtype=np.float64).reshape(len(F), -1)
     if predicted.shape != F.shape or not np.all(np.isfinite(predicted)):
         found = f"predicted an array of shape {predicted.shape}"
@@ -174,12 +172,8 @@ def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndar
     rows = slice(None, TRIAL_ROWS)
     values = [negative_log_likelihood(s, Z[rows], F[rows])[0] for s in starts]
     start, bounds = starts[np.argmin(values)], [SCALE_BOUNDS] * p + [RATIO_BOUNDS] * m
-    how: dict[str, Any] = {
-        "bounds": bounds,
-        "options": {"maxiter": MAX_STEPS},
-        **SEARCH,
-    }
-    best = minimize(negative_log_likelihood, start, (Z, F), **how).x
+    how: dict[str, Any] = {"bounds": bounds, "options": {"maxiter": MAX_STEPS}}
+    best = minimize(negative_log_likelihood, start, (Z, F), **how, **SEARCH).x
     return np.exp(best[:p]), np.exp(best[p:])
 
 

@@ -236,11 +236,15 @@ class DiscrepancyResult(SizedResult):
     >>> import numpy as np
     >>> from skdiscrepancy import MMDEstimator
     >>> X = np.random.RandomState(0).normal(size=(50, 2))
-    >>> result = MMDEstimator().fit(X[:25]).evaluate(X[25:])
+    >>> result = MMDEstimator().fit(X[:25]).evaluate(X[25:] + 1)
     >>> round(result.value, 3), len(result.kernels)
-    (0.002, 20)
-    >>> round(float((result.statistics / result.scales).max()), 3)
-    0.043
+    (0.345, 20)
+
+    The kernel that shows the largest difference:
+
+    >>> best = (result.statistics / result.scales).argmax()
+    >>> type(result.kernels[best]).__name__
+    'GaussianKernel'
     """
 
     value: float

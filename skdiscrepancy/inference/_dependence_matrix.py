@@ -474,6 +474,9 @@ def hsic_matrix(
     >>> X = rng.normal(size=(200, 3))
     >>> X[:, 2] = np.cos(2 * X[:, 0]) + 0.1 * rng.normal(size=200)
     >>> result = hsic_matrix(X)
+
+    Only the first and the third column depend on each other:
+
     >>> (result.adjusted_pvalues < 0.05).tolist()
     [[True, False, True], [False, True, False], [True, False, True]]
     """

@@ -743,10 +743,10 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
     --------
     >>> import numpy as np
     >>> from skdiscrepancy import hsic_column_tests
-    >>> X = np.random.RandomState(0).normal(size=(80, 3))
+    >>> X = np.random.RandomState(2).normal(size=(80, 3))
     >>> tests = hsic_column_tests(X, X[:, 1] ** 2, random_state=0)
     >>> tests.adjusted_pvalues.round(3).tolist()
-    [0.087, 0.003, 0.885]
+    [0.503, 0.003, 0.802]
     """
     estimator, settings = checked_tests(HSICEstimator, **params)
     reader = Reader(settings.kernels, 4, estimator.encoder, estimator)

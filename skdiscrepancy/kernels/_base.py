@@ -46,6 +46,7 @@ from skdiscrepancy._data.distances import (
     Codes,
     Rows,
     aligned_distances,
+    aligned_values,
     block_distances,
 )
 from skdiscrepancy._data.frames import Layout
@@ -97,11 +98,6 @@ def read_both(kernel: Any, X: Any, Y: Any) -> list[Any]:
         what = "columns" if labels else "features"
         raise ValueError(f"Y has {other} {what}, must have {n_features} as X.")
     return samples
-
-
-# A function of blocks has no value for single pairs. Pairs are taken from the diagonals
-# of small matrices.
-PAIRS_AT_ONCE = 32
 
 
 class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
@@ -208,11 +204,7 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         values : ndarray of shape (n_rows,)
             Values of the kernel.
         """
-        parts = [
-            np.diagonal(self.gram(A[i : i + PAIRS_AT_ONCE], B[i : i + PAIRS_AT_ONCE]))
-            for i in range(0, A.shape[0], PAIRS_AT_ONCE)
-        ]
-        return np.concatenate(parts) if parts else np.empty(0)
+        return aligned_values(self.gram, A, B)
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
         """Compute the vectors whose inner products are the kernel, if there are few.
@@ -654,9 +646,8 @@ def _positions(columns: Any, layout: Layout) -> list[int]:
         if not names:
             wanted = f"hold positions from 0 to {n - 1}: the data have no column names"
         elif missing:
-            wanted = (
-                f"hold names: {missing[0]!r} is not among the columns {shown(names)}"
-            )
+            known = f"among the columns {shown(names)}"
+            wanted = f"hold names: {missing[0]!r} is not {known}"
     elif isinstance(items[0], (bool, np.bool_)):
         if len(items) != n or not any(items):
             wanted = f"hold {n} flags, and at least one of them must be True"
@@ -1021,10 +1012,9 @@ class FunctionKernel(RowKernel):
         functions, named = kernel_metrics(), isinstance(self.function, str)
         function: Any = functions.get(self.function) if named else self.function
         if not callable(function):
-            raise (ValueError if named else TypeError)(
-                f"function == {shown(self.function)}, must be a callable or one of "
-                f"{sorted(functions)}."
-            )
+            must = f"must be a callable or one of {sorted(functions)}."
+            error = ValueError if named else TypeError
+            raise error(f"function == {shown(self.function)}, {must}")
         if self.params is not None and not isinstance(self.params, Mapping):
             raise TypeError(f"params == {shown(self.params)}, must be a dict or None.")
         try:
@@ -1082,23 +1072,14 @@ class FunctionKernel(RowKernel):
         try:
             K = np.asarray(K, dtype=None if hasattr(K, "dtype") else np.float64)
         except (TypeError, ValueError):
-            raise TypeError(
-                f"{returned} {shown(K)}, must return an array of shape {shape}."
-            ) from None
+            must = f"must return an array of shape {shape}."
+            raise TypeError(f"{returned} {shown(K)}, {must}") from None
         if K.shape != shape:
             raise ValueError(
                 f"{returned} an array of shape {K.shape} for blocks of {shape[0]} and "
                 f"{shape[1]} rows, must return shape {shape}. {self._single_rows}"
             )
-        if K.dtype.kind not in "fiub":
-            raise TypeError(
-                f"{returned} values of type {K.dtype}, must return real numbers."
-            )
-        # A sum is finite if all terms are, but for terms at the end of floating point.
-        with np.errstate(all="ignore"):
-            suspicious = K.dtype.kind == "f" and not np.isfinite(K.sum())
-        if suspicious and not np.all(np.isfinite(K)):
-            raise ValueError(f"{returned} NaN or infinity, must return finite numbers.")
+        _refuse_not_numbers(K, returned)
         if same and K.size:
             numbers = K if K.dtype.kind == "f" else K.astype(np.float64)
             gaps = np.abs(numbers - numbers.T)
@@ -1109,6 +1090,18 @@ class FunctionKernel(RowKernel):
                     "two rows, must be symmetric."
                 )
         return K
+
+
+def _refuse_not_numbers(values: Any, returned: str) -> None:
+    """Refuse what a function of the user returned, unless it is finite and real."""
+    if values.dtype.kind not in "fiub":
+        kind = f"values of type {values.dtype}"
+        raise TypeError(f"{returned} {kind}, must return real numbers.")
+    # A sum is finite if all terms are, but for terms at the end of floating point.
+    with np.errstate(all="ignore"):
+        suspicious = not np.isfinite(values.sum())
+    if suspicious and not np.all(np.isfinite(values)):
+        raise ValueError(f"{returned} NaN or infinity, must return finite numbers.")
 
 
 class VectorKernel(RowKernel):
@@ -1203,8 +1196,7 @@ class PolynomialKernel(RowKernel):
         """Refuse parameters for which the kernel is not positive definite."""
         check_number(self.degree, "degree", integer=True, least=1)
         check_number(self.coef0, "coef0")
-        if self.gamma is not None:
-            check_number(self.gamma, "gamma", strict=True)
+        check_number(self.gamma, "gamma", strict=True, optional=True)
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return self._power(inner_products(A, B), A.shape[1])
@@ -1304,9 +1296,8 @@ class EnergyKernel(RowKernel):
         """Refuse exponents for which the kernel is not positive definite."""
         check_number(self.exponent, "exponent", strict=True)
         if self.exponent >= 2:
-            raise ValueError(
-                f"exponent == {self.exponent!r}, must be a number above 0 and below 2."
-            )
+            must = "must be a number above 0 and below 2."
+            raise ValueError(f"exponent == {self.exponent!r}, {must}")
         if self.origin is not None:
             check_rows(np.atleast_2d(np.asarray(self.origin)), "origin")
 
@@ -1471,19 +1462,10 @@ class FeatureKernel(VectorKernel):
                 f"{returned} an array of shape {F.shape} for {A.shape[0]} rows, must "
                 "return one row of features for each row."
             )
-        if F.dtype.kind not in "fiub":
-            raise TypeError(
-                f"{returned} values of type {F.dtype}, must return real numbers."
-            )
-        if not np.isfinite(F.sum()):
-            raise ValueError(
-                f"{returned} NaN, infinity, or numbers that are too large for floating "
-                "point. It must return finite numbers."
-            )
+        _refuse_not_numbers(F.data if issparse(F) else F, returned)
         return F.astype(np.float64, copy=False) if F.dtype.kind != "f" else F
 
-    def _vectors(self, A: Any) -> Any:
-        return self.transform(A)
+    _vectors = transform
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
         F = self.transform(A)

@@ -49,8 +49,7 @@ class RadialKernel(Kernel):
     bandwidths are therefore comparable.
 
     To write your own kernel, derive from this class and implement `evaluate`. If KSD is
-    to use the kernel, also implement `evaluate_derivatives` and set `differentiable`
-    to True.
+    to use the kernel, also implement `evaluate_derivatives`.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -111,6 +110,12 @@ class RadialKernel(Kernel):
         if self.metric is None:
             return self.norm in (1, 2)
         return isinstance(self.metric, str) and self.metric in SPARSE_METRICS
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether KSD can use the kernel: it has derivatives, and no `metric`."""
+        own = type(self).evaluate_derivatives
+        return self.norm == 2 and own is not RadialKernel.evaluate_derivatives
 
     @abstractmethod
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -346,9 +351,8 @@ class RadialKernel(Kernel):
         any_shape |= {"ensure_min_samples": 0, "ensure_all_finite": False}
         distance = check_rows(distance, "distance", **any_shape)
         if not np.all(distance >= 0):
-            raise ValueError(
-                f"distance == {shown(distance)}, must be >= 0, and not NaN."
-            )
+            must = "must be >= 0, and not NaN."
+            raise ValueError(f"distance == {shown(distance)}, {must}")
         with np.errstate(over="ignore", under="ignore"):
             return distance**2 if self.on_squared else distance
 
@@ -411,11 +415,6 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     """
 
     on_squared = True
-
-    @property
-    def differentiable(self) -> bool:
-        """Whether KSD can use the kernel."""
-        return self.metric is None
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         return _decay(distance, inverse_power(-1, self.bandwidth, 2), out)
@@ -543,11 +542,6 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
 
     on_squared = True
 
-    @property
-    def differentiable(self) -> bool:
-        """Whether KSD can use the kernel."""
-        return self.metric is None
-
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         _scale(distance, inverse_power(1, self.bandwidth, 2), out)
         out += 1
@@ -648,7 +642,7 @@ class MaternKernel(RadialKernel):
     @property
     def differentiable(self) -> bool:
         """Whether KSD can use the kernel."""
-        return self.nu > 0.5 and self.norm == 2
+        return self.nu > 0.5 and super().differentiable
 
     def _reduced(self, distance: np.ndarray) -> np.ndarray:
         """Return sqrt(2 nu) distance / bandwidth, where the kernel is not yet zero."""
@@ -690,9 +684,8 @@ class MaternKernel(RadialKernel):
             raise ValueError(f"nu == {shown(self.nu)}, must be one of {orders}.")
         check_number(self.p, "p", least=1, finite=False)
         if self.metric is not None and self.p != 2:
-            raise ValueError(
-                f"p == {self.p!r}, must be 2, its default, if the kernel has a metric."
-            )
+            must = "must be 2, its default, if the kernel has a metric."
+            raise ValueError(f"p == {self.p!r}, {must}")
 
 
 def matern_polynomial(nu: float) -> np.ndarray:

@@ -233,13 +233,19 @@ class KSDScorer(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.covariance import EmpiricalCovariance
-    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.neighbors import KernelDensity
     >>> from skdiscrepancy.model_checking import KSDScorer
-    >>> X = np.random.RandomState(0).normal(size=(100, 2))
-    >>> scores = cross_val_score(EmpiricalCovariance(), X, scoring=KSDScorer(), cv=3)
-    >>> scores.round(2).tolist()
-    [-0.23, 0.2, 0.03]
+    >>> X = np.random.RandomState(0).normal(size=(200, 2))
+    >>> grid = {"bandwidth": [0.1, 0.4]}
+    >>> search = GridSearchCV(KernelDensity(), grid, scoring=KSDScorer()).fit(X)
+    >>> search.best_params_
+    {'bandwidth': 0.4}
+
+    A bandwidth of 0.1 is too small, so the mean score is lower:
+
+    >>> search.cv_results_["mean_test_score"].round(2).tolist()
+    [-0.69, -0.19]
     """
 
     _: KW_ONLY
@@ -322,6 +328,9 @@ class HyvarinenScorer(BaseEstimator):
     >>> from skdiscrepancy.model_checking import HyvarinenScorer
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
     >>> density = EmpiricalCovariance().fit(X)
+
+    The density does not fit shifted rows, so their score is lower:
+
     >>> round(HyvarinenScorer()(density, X), 2)
     0.96
     >>> round(HyvarinenScorer()(density, X + 1), 2)
@@ -404,6 +413,9 @@ class MMDScorer(BaseEstimator):
     >>> from sklearn.neighbors import KernelDensity
     >>> from skdiscrepancy.model_checking import neg_mmd_scorer
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
+
+    A density that is fitted to shifted rows has a lower score:
+
     >>> round(neg_mmd_scorer(KernelDensity().fit(X), X), 2)
     -0.02
     >>> round(neg_mmd_scorer(KernelDensity().fit(X + 2), X), 2)
@@ -434,15 +446,13 @@ class MMDScorer(BaseEstimator):
         score : float
             Negative squared MMD. A larger score means a better fit.
         """
-        n = self.n_samples
-        if n is not None:
-            n = check_number(n, "n_samples", integer=True, least=2)
+        options: dict[str, Any] = {"integer": True, "least": 2, "optional": True}
+        n = check_number(self.n_samples, "n_samples", **options)
         model, X = last_step(estimator, X)
         draws = draw_from(model, n or len(X), generator_of(self.random_state))
-        estimator = MMDEstimator(
-            normalize=self.normalize, pooling=self.pooling, n_jobs=self.n_jobs
-        )
-        return -estimator.fit(X).score(draws)
+        names = ("normalize", "pooling", "n_jobs")
+        params = {name: getattr(self, name) for name in names}
+        return -MMDEstimator(**params).fit(X).score(draws)
 
 
 def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:

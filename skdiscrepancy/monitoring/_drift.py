@@ -43,7 +43,7 @@ from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.second_order import complete
 from skdiscrepancy.designs import CompleteU
-from skdiscrepancy.feature_selection._paths import JoinedColumns, JointKernel, Part
+from skdiscrepancy.feature_selection._selector import JoinedColumns, JointKernel, Part
 from skdiscrepancy.inference._multiple_tests import (
     ColumnTestsResult,
     checked_tests,
@@ -819,13 +819,19 @@ def drift_report(
 
     Examples
     --------
-    In the new table, `a` and `b` have the same distributions as before, but they do not
-    depend on each other anymore. No single column shows this drift.
+    In the new table, the third column is shifted:
 
     >>> import numpy as np
     >>> from skdiscrepancy.monitoring import drift_report
     >>> rng = np.random.RandomState(0)
     >>> reference, new = rng.normal(size=(2, 200, 4))
+    >>> report = drift_report(reference, new + [0, 0, 1, 0], random_state=0)
+    >>> report.joint_test.pvalue, report.explanation
+    (0.001, [['x2']])
+
+    Here, two columns are equal in the reference, but independent in the new table. No
+    single column shows this drift:
+
     >>> reference[:, 1] = reference[:, 3]
     >>> report = drift_report(reference, new, random_state=0)
     >>> bool(report.column_tests.adjusted_pvalues.min() > 0.05)

@@ -1029,7 +1029,7 @@ class SubsetsDisplay(Display):
     >>> import numpy as np
     >>> from skdiscrepancy import mmd_subsets
     >>> from skdiscrepancy.plotting import SubsetsDisplay
-    >>> X, Y = np.random.RandomState(0).normal(size=(2, 200, 4))
+    >>> X, Y = np.random.RandomState(0).normal(size=(2, 200, 4)) + [[[0]], [[0.5]]]
     >>> result = mmd_subsets(X, Y, n_subsets=30, subset_size=50, random_state=0)
     >>> display = SubsetsDisplay.from_result(result)
     >>> int(sum(bar.get_height() for bar in display.bars_))
