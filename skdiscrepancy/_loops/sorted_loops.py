@@ -228,22 +228,24 @@ def _scan(
     carried = np.zeros_like(totals)
     for b in range(1, len(across)):
         carried[:, b] = carried[:, b - 1] * across[b - 1] + totals[:, b - 1]
-    states = np.empty_like(w)
-    for state, factor, row in zip(states, factors, w, strict=True):
-        np.multiply(carried, factor, out=state)
-        np.add(state, row, out=carried)
-    sums += states.transpose(1, 2, 0).reshape(len(sums), -1)[:, : len(steps)]
+    for factor, row in zip(factors, w, strict=True):
+        np.multiply(carried, factor, out=totals)
+        np.add(totals, row, out=carried)
+        # Sums take the place of the weights. New memory would take more time.
+        row[:] = totals
+    sums += w.transpose(1, 2, 0).reshape(len(sums), -1)[:, : len(steps)]
 
 
 def _by_block(values: np.ndarray) -> np.ndarray:
     """Arrange values with blocks along the last axis and steps along the first."""
     n = values.shape[-1]
     length = isqrt(n - 1) + 1
-    n_blocks = -(-n // length)
-    padded = np.zeros((*values.shape[:-1], n_blocks * length))
-    padded[..., :n] = values
-    padded = padded.reshape(*values.shape[:-1], n_blocks, length)
-    return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
+    n_whole, rest = divmod(n, length)
+    blocks = np.zeros((length, *values.shape[:-1], n_whole + (rest > 0)))
+    whole = values[..., : n - rest].reshape(*values.shape[:-1], n_whole, length)
+    blocks[..., :n_whole] = np.moveaxis(whole, -1, 0)
+    blocks[:rest, ..., n_whole:] = np.moveaxis(values[..., n - rest :, None], -2, 0)
+    return blocks
 
 
 def complement_sums(
