@@ -41,8 +41,6 @@ WITH_FEATURES = (
     "of any transformer. For most other kernels, pass "
     "FeatureKernel(sklearn.kernel_approximation.Nystroem(...))."
 )
-# More features are slower than exact kernels.
-MOST_COMPONENTS = 2**20
 
 
 class Part(NamedTuple):

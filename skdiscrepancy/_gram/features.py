@@ -500,16 +500,18 @@ def _groups_of(
         if strip is not last:
             own, last = groups[strip], strip
             some = slice(int(own[0]), int(own[-1]) + 1)
-            entries = np.ones(len(own)), (own, np.arange(len(own)))
-            ones = csr_array(entries, shape=(G, len(own)))
-            of_some = ones[some]
+            bounds, places = np.searchsorted(own, np.arange(G + 1)), np.arange(len(own))
+            entries = np.ones(len(own)), places, bounds[some.start : some.stop + 1]
+            ones = csr_array(entries, shape=(some.stop - some.start, len(own)))
         if issparse(F):
-            sums[k] = ones @ F if sums[k] is None else sums[k] + ones @ F
+            part = csr_array((*entries[:2], bounds), shape=(G, len(own))) @ F
+            sums[k] = part if sums[k] is None else sums[k] + part
         else:
             if sums[k] is None:
                 sums[k] = np.zeros((G, *maps.shape(k)))
-            maps.accumulate_groups(k, F, of_some, sums[k][some])
-        diagonals[k] += ones @ (maps.squares(k, F) * np.ones(len(own)))
+            maps.accumulate_groups(k, F, ones, sums[k][some])
+        norms = np.broadcast_to(maps.squares(k, F), len(own))
+        diagonals[k] += np.bincount(own, norms, G)
     return sums, diagonals, examples
 
 

@@ -389,11 +389,7 @@ def states_of(column: SortedColumn, profile: AnyProfile) -> States:
     steps, weights = column.steps, column.weights
     if isinstance(profile, Profile):
         below, above = scan_states(steps, profile, weights)
-        sums = below + above
-        within = sums[0] * profile.polynomial[0]
-        for share, moment in zip(of_moments(profile)[1:], sums[1:], strict=True):
-            within += share * moment
-        return States(within, below, above)
+        return States(of_moments(profile) @ (below + above), below, above)
     weights = np.ones(len(steps)) if weights is None else weights
     lengths = np.abs(column.values - profile.origin)
     sums, within = distance_sums(steps, weights), weights.sum() - 2 * weights

@@ -429,10 +429,11 @@ class Gram:
             of_rows, of_cols = tile.weights or (
                 np.ones(n, dtype=self.dtype) for n in shape
             )
-            outside = None if band is None else ~in_band(shape, *band)
+            inside = None if band is None else in_band(shape, *band)
             for k, values in evaluate(members, outs):
-                if outside is not None:
-                    values[outside] = 0
+                if inside is not None:
+                    # Faster than zeros at some places.
+                    values *= inside
                 row_sums[k] = values @ of_cols
                 col_sums[k] = of_rows @ values
         if tile.drop_diagonal:

@@ -68,11 +68,8 @@ class DistanceProfile(NamedTuple):
     """
 
     origin: float
-
-    @property
-    def degree(self) -> int:
-        """Degree of a polynomial that is not there."""
-        return 0
+    # There is no polynomial.
+    degree = 0
 
 
 AnyProfile: TypeAlias = Profile | DistanceProfile
@@ -228,22 +225,24 @@ def _scan(
     carried = np.zeros_like(totals)
     for b in range(1, len(across)):
         carried[:, b] = carried[:, b - 1] * across[b - 1] + totals[:, b - 1]
-    states = np.empty_like(w)
-    for state, factor, row in zip(states, factors, w, strict=True):
-        np.multiply(carried, factor, out=state)
-        np.add(state, row, out=carried)
-    sums += states.transpose(1, 2, 0).reshape(len(sums), -1)[:, : len(steps)]
+    for factor, row in zip(factors, w, strict=True):
+        np.multiply(carried, factor, out=totals)
+        np.add(totals, row, out=carried)
+        # Sums take the place of the weights. New memory would take more time.
+        row[:] = totals
+    sums += w.transpose(1, 2, 0).reshape(len(sums), -1)[:, : len(steps)]
 
 
 def _by_block(values: np.ndarray) -> np.ndarray:
     """Arrange values with blocks along the last axis and steps along the first."""
     n = values.shape[-1]
     length = isqrt(n - 1) + 1
-    n_blocks = -(-n // length)
-    padded = np.zeros((*values.shape[:-1], n_blocks * length))
-    padded[..., :n] = values
-    padded = padded.reshape(*values.shape[:-1], n_blocks, length)
-    return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
+    n_whole, rest = divmod(n, length)
+    blocks = np.zeros((length, *values.shape[:-1], n_whole + (rest > 0)))
+    whole = values[..., : n - rest].reshape(*values.shape[:-1], n_whole, length)
+    blocks[..., :n_whole] = np.moveaxis(whole, -1, 0)
+    blocks[:rest, ..., n_whole:] = np.moveaxis(values[..., n - rest :, None], -2, 0)
+    return blocks
 
 
 def complement_sums(
@@ -427,10 +426,8 @@ class Runs(NamedTuple):
 
     @classmethod
     def _of(cls, bounds: np.ndarray, n_below: np.ndarray, values: np.ndarray) -> Runs:
-        ends = np.empty((2, len(n_below)))
-        ends[0] = np.where(n_below > 0, values[n_below - 1], -np.inf)
-        inside = np.minimum(n_below, len(values) - 1)
-        ends[1] = np.where(n_below < len(values), values[inside], np.inf)
+        values = np.concatenate(([-np.inf], values, [np.inf]))
+        ends = np.stack((values[n_below], values[n_below + 1]))
         return cls(bounds, n_below, ends)
 
     def states(

@@ -538,15 +538,16 @@ def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
 
 def _statistics_of_pass(cut: Windows, tiles: list[Tile]) -> list[Any]:
     """Return the share of each tile in the statistics."""
-    blocks, merge = cut.pair.blocks, _merge_windows
-    work = PieceTask(blocks, _window_sums, cut, tiles, merge=merge, is_large=True)
+    blocks, sums = cut.pair.blocks, None
     with np.errstate(all="ignore"):
         if isinstance(blocks, ArrayBlocks):
             # Threads run tiles, and not the pieces of one tile.
-            parts = (work((piece, None))[1] for piece in blocks.pieces())
-            sums = reduce(work.merge, parts)
+            for piece in blocks.pieces():
+                work = PieceTask(blocks, _window_sums, cut, tiles, sums)
+                _, sums = work((piece, None))
         else:
-            sums = work.sum()
+            task = blocks, _window_sums, cut, tiles, None
+            sums = PieceTask(*task, merge=_merge_windows, is_large=True).sum()
         return [_statistics(cut, *both) for both in zip(tiles, sums, strict=True)]
 
 
@@ -558,8 +559,10 @@ def _merge_windows(first: Any, second: Any) -> Any:
     return second
 
 
-def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]:
-    """Return the sums over the windows of a piece, for each tile.
+def _window_sums(
+    cut: Windows, tiles: list[Tile], totals: list[Any] | None, given: PieceRows
+) -> list[Any]:
+    """Return the sums over the windows of a piece, and earlier `totals`, for each tile.
 
     The spectra are products of Fourier transforms, summed over the windows of each
     group of windows. The products are those of the rows that stay. Then come the sums
@@ -567,7 +570,7 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
     """
     piece, (x, y), index, _ = given
     pair = cut.pair
-    totals = [_zeros(cut, *tile) for tile in tiles]
+    totals = totals or [_zeros(cut, *tile) for tile in tiles]
     for own, used, turns in cut.strips(piece, STRIP):
         rows, others, places = x[own], y[own], index[own]
         features: dict[int, np.ndarray] = {}
@@ -580,10 +583,10 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
             products += A[:, used:] @ B[:, used:].T
             a, b = transforms(A[:, :used], B[:, :used], cut.length)
             for group in np.unique(turns):
-                turn = turns == group
-                parts = spectra[group], a[:, :, turn], b[:, turn]
-                for total, u, v in zip(*parts, strict=True):
-                    total += np.ascontiguousarray(u) @ np.ascontiguousarray(v)
+                turn = np.flatnonzero(turns == group)
+                # Copies of one frequency at a time stay in the cache.
+                for total, u, v in zip(spectra[group], a, b, strict=True):
+                    total += u[:, turn] @ v[turn]
     return totals
 
 
