@@ -71,9 +71,9 @@ def rows_of_blocks(
         warn_user(
             f"The rows depend on each other over so long a time that "
             f"block_length='auto' needs blocks of {length} rows, and a sample has "
-            f"only {n_rows} rows. With blocks of {most} rows instead, a test may reject "
-            "a true null hypothesis too often, and a monitor may raise too many false "
-            "alarms. Pass more rows, or remove a trend."
+            f"only {n_rows} rows. This call uses blocks of {most} rows, and may reject "
+            "a true null hypothesis, or raise a false alarm, too often. Pass more "
+            "rows, or remove a trend."
         )
     return min(length, most)
 

@@ -103,12 +103,6 @@ class Window(NamedTuple):
     kept: tuple[Any, Any]
 
 
-def mmd_of(stream: Any, window: Window) -> np.ndarray:
-    """Return the squared MMD of a window to the reference sample, for each kernel."""
-    (pairs, cross), n = stream.window_sums(window), len(window.rows)
-    return window_statistics(pairs, cross, stream.totals, n, stream.m)
-
-
 def change_in(stream: Any, window: Window, scales: np.ndarray) -> int:
     """Return the row of a window at which a change is most likely.
 
@@ -459,11 +453,8 @@ class StreamTask(Task):
 
     def order(self, seed: int) -> np.ndarray:
         """Return the positions of the rows of a stream in the reference sample."""
-        rng, length, n = (
-            np.random.RandomState(seed),
-            self.length,
-            len(self.stream.reference),
-        )
+        rng, n = np.random.RandomState(seed), len(self.stream.reference)
+        length = self.length
         starts = length * rng.permutation(-(-(n + length - 1) // length))
         # Each stream divides the reference sample at other rows, so that any two
         # neighbours are together in most streams.
@@ -558,10 +549,9 @@ def thresholds_at(streams: np.ndarray, w: int, run_length: float) -> np.ndarray:
         thresholds += slope * np.log(factor)
     # To the next value that occurs. Between two values of discrete data, alarms would
     # come as often as above the lower one.
-    values = np.unique(streams)
-    above = np.searchsorted(values, thresholds)
-    beyond = above == len(values)
-    return np.where(beyond, thresholds, values[np.where(beyond, 0, above)])
+    values = np.append(np.unique(streams), np.inf)
+    above = values[np.searchsorted(values, thresholds)]
+    return np.where(np.isinf(above), thresholds, above)
 
 
 def sequential_quantiles(streams: np.ndarray, w: int, rate: float) -> np.ndarray:
@@ -936,10 +926,10 @@ class DriftMonitor(BaseEstimator):
     def _columns(self) -> dict[str, np.ndarray]:
         """Return the history by columns, one entry for each row of the stream."""
         check_is_fitted(self)
-        known = np.array(self._history).reshape(-1, 2)[-HISTORY:]
-        statistic, threshold = known.T
+        known, stop = np.array(self._history).reshape(-1, 2), self.n_seen_
+        statistic, threshold = known[-HISTORY:].T
         return {
-            "position": np.arange(self.n_seen_ - len(known), self.n_seen_),
+            "position": np.arange(stop - len(statistic), stop),
             "statistic": statistic,
             "threshold": threshold,
             # False for the NaN before the first full window.
@@ -1038,19 +1028,20 @@ class DriftMonitor(BaseEstimator):
 
     def _judge(self) -> bool:
         """Compare the statistic of the window with its threshold."""
-        window, w = self._window, self._stream.size
+        window, stream, w = self._window, self._stream, self._stream.size
         self.n_seen_ += 1
         if len(window.rows) < w:
             self._history.extend((np.nan, self.threshold_))
             return False
-        statistics = check_finite(mmd_of(self._stream, window))
-        self.statistic_ = float(pool(statistics, self._scales))
+        pairs, cross = stream.window_sums(window)
+        values = window_statistics(pairs, cross, stream.totals, w, stream.m)
+        self.statistic_ = float(pool(check_finite(values), self._scales))
         self.threshold_ = float(self.thresholds_[min(self.n_seen_ - w, w - 1)])
         self._history.extend((self.statistic_, self.threshold_))
         if not self.statistic_ > self.threshold_:
             return False
         if self._last_alarm is None or self.n_seen_ - self._last_alarm > w:
-            row = change_in(self._stream, window, self._scales)
+            row = change_in(stream, window, self._scales)
             self.change_point_ = self.n_seen_ - w + row
         self._last_alarm = self.n_seen_
         return True
