@@ -1,12 +1,13 @@
 """Measure the monitor on rows that depend on each other: false alarms and delay.
 
-Usage: ``python benchmarks/monitor_series.py [--simulated] [--electricity]
+Usage: ``python benchmarks/monitor_series.py [--simulated] [--electricity] [--example]
 [--references N] [--run-length N] [--seed N]``. ``--simulated`` takes independent rows
 and autoregressions of two columns, with windows of 100 rows, two kernels, and four
 streams for each reference sample of 2000 rows. ``--electricity`` takes the half-hourly
 demand for electricity in England and Wales, from 5 June to 27 August 2000, which comes
 with pmdarima (``pip install pmdarima``), with windows of one day. One day in two is the
-reference sample, and the other days are the stream. Without a choice, measures both.
+reference sample, and the other days are the stream. ``--example`` makes the figure of
+the page on monitoring, ``doc/_static/monitoring.png``. Without a choice, does all.
 Prints, for each setting, the rate of false alarms divided by the rate that `run_length`
 asks for, and the delay after a shift: of one standard deviation in the first column, or
 of 2000 MW, of which at most 7 days are watched. One thread; about 20 minutes.
@@ -16,8 +17,10 @@ of 2000 MW, of which at most 7 days are watched. One thread; about 20 minutes.
 
 import argparse
 import warnings
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.signal import lfilter
 
 from skdiscrepancy.monitoring import DriftMonitor
@@ -99,46 +102,73 @@ def simulated(options, params):
             report(f"autocorrelation {coefficient}", monitor, counts, delays)
 
 
-def without_seasons(days, reference):
-    """Subtract the mean of each half-hour of each weekday of some reference days."""
-    weekday, residuals = np.arange(len(days)) % 7, days.copy()
-    for day in range(7):
-        season = days[reference & (weekday == day)].mean(axis=0)
-        residuals[weekday == day] -= season
-    return residuals
+def without_seasons(demand, reference):
+    """Subtract the mean of each half-hour of each weekday of the reference rows."""
+    season = demand.index.strftime("%a %H:%M")
+    means = demand[reference].groupby(season[reference]).mean()
+    return demand - means.loc[season].to_numpy()
 
 
-def electricity(options, params):
-    """Measure half-hourly demand, and its residuals of the weekday and time of day."""
+def half_hourly_demand():
+    """Return the demand for electricity with its times, and the number of each day."""
     from pmdarima.datasets import load_taylor
 
-    days = load_taylor().reshape(-1, HALF_HOURS)
-    odd = np.arange(len(days)) % 2 == 1
+    times = pd.date_range("2000-06-05", periods=84 * HALF_HOURS, freq="30min")
+    return pd.Series(load_taylor(), times), np.arange(len(times)) // HALF_HOURS
+
+
+def electricity(params):
+    """Measure half-hourly demand, and its residuals of the weekday and time of day."""
+    demand, day = half_hourly_demand()
     for name in ("demand", "residuals"):
         for length in LENGTHS:
             counts, delays = [], []
-            for reference in (odd, ~odd):
-                rows = days if name == "demand" else without_seasons(days, reference)
-                X, stream = (rows[i].reshape(-1, 1) for i in (reference, ~reference))
+            for remainder in (0, 1):
+                here = day % 2 == remainder
+                rows = demand if name == "demand" else without_seasons(demand, here)
+                X, stream = rows[here].to_frame(), rows[~here].to_frame()
                 monitor = DriftMonitor(
                     window_size=HALF_HOURS,
                     block_length=length,
                     random_state=0,
                     **params,
                 )
-                counts.append(false_alarms(monitor.fit(X), stream))
+                counts.append(
+                    false_alarms(monitor.fit(X.to_numpy()), stream.to_numpy())
+                )
                 n = 9 * HALF_HOURS
                 for start in range(0, len(stream) - n + 1, 2 * HALF_HOURS):
-                    part = stream[start : start + n]
+                    part = stream[start : start + n].to_numpy()
                     delays.append(delay_after(monitor, part, SHIFT))
-            title = f"electricity, {name} (standard deviation {X.std():.0f} MW)"
+            title = (
+                f"electricity, {name} (standard deviation {rows[here].std():.0f} MW)"
+            )
             report(title, monitor, counts, delays)
+
+
+def example(params):
+    """Watch the last six weeks of demand, and draw the statistic of the residuals."""
+    demand, day = half_hourly_demand()
+    before = day < 42
+    residuals = without_seasons(demand, before)
+    print(residuals[~before].resample("W").mean().round().to_dict())
+    for name, rows in {"demand": demand, "residuals": residuals}.items():
+        monitor = DriftMonitor(window_size=HALF_HOURS, random_state=0, **params)
+        monitor.fit(rows[before].to_frame().to_numpy())
+        alarms = monitor.update(rows[~before].to_frame().to_numpy())
+        print(f"{name}: {alarms.sum()} of {len(alarms)} rows have an alarm")
+    times = rows[~before].index
+    print(
+        f"first alarm {times[alarms.argmax()]}, change {times[monitor.change_point_]}"
+    )
+    static = Path(__file__).parents[1] / "doc" / "_static"
+    monitor.plot().figure_.savefig(static / "monitoring.png", dpi=100)
 
 
 def main():
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    for name in ("simulated", "electricity"):
+    for name in ("simulated", "electricity", "example"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--references", type=int, default=50)
     parser.add_argument("--run-length", type=float, default=1000)
@@ -146,11 +176,13 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     params = {"run_length": options.run_length}
-    both = options.simulated == options.electricity
-    if options.simulated or both:
+    every = not (options.simulated or options.electricity or options.example)
+    if options.simulated or every:
         simulated(options, params)
-    if options.electricity or both:
-        electricity(options, params)
+    if options.electricity or every:
+        electricity(params)
+    if options.example or every:
+        example(params)
 
 
 if __name__ == "__main__":

@@ -79,5 +79,5 @@ plt.show()
 # point is the true one. Smaller changes take longer, and a change that one hour cannot
 # distinguish from chance raises no alarm: choose a larger `window_size` to detect it.
 # Here all rows are independent. Values of a real machine depend on the minutes before.
-# `fit` sees this in a reference that is in the order of time, and raises the thresholds.
-# If you need only the lower picture, call ``monitor.plot()``.
+# `fit` sees this in a reference in the order of time, and raises the thresholds. If you
+# need only the lower picture, call ``monitor.plot()``.

@@ -1320,8 +1320,8 @@ class MonitorDisplay(Display):
     """Display of a stream: statistic, threshold, alarms and the change point.
 
     The statistic of the last rows is drawn over the position of the newest row, with
-    its threshold. Marks at the rows with an alarm lie on the statistic, and a dashed
-    line shows the estimated change point. Use :meth:`from_result` with a fitted
+    its threshold [1]_. Points mark the rows with an alarm, and a dotted line shows the
+    estimated change point. Use :meth:`from_result` with a fitted
     monitor, or its method `plot`.
 
     Read more in the :ref:`User Guide <monitoring>`.
@@ -1359,6 +1359,11 @@ class MonitorDisplay(Display):
     skdiscrepancy.DriftMonitor : Watches the stream.
     BatchScoresDisplay : Draws the scores of batches.
 
+    References
+    ----------
+    .. [1] O. Cobb, A. Van Looveren and J. Klaise, "Sequential multivariate change
+       detection with calibrated and memoryless false detection rates", AISTATS, 2022.
+
     Examples
     --------
     >>> import numpy as np
@@ -1368,7 +1373,7 @@ class MonitorDisplay(Display):
     >>> monitor = monitor.fit(rng.normal(size=(500, 2)))
     >>> alarms = monitor.update(rng.normal(size=(50, 2)) + 1)
     >>> display = monitor.plot()
-    >>> len(display.alarms_.get_xdata()) == alarms.sum()
+    >>> len(display.alarms_.get_xdata()) == int(alarms.sum())
     True
     """
 
@@ -1399,6 +1404,7 @@ class MonitorDisplay(Display):
         ax = self._begin(ax, 6.4, 3.6)
         position, statistic = np.asarray(self.position), np.asarray(self.statistic)
         [self.line_] = ax.plot(position, statistic, color=BLUE, label="statistic")
+        style: dict[str, Any]
         style = {"color": GREY, "linestyle": "--", "label": "threshold"}
         [self.threshold_line_] = ax.plot(position, self.threshold, **style)
         self.alarms_ = self.change_line_ = None
