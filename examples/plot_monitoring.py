@@ -34,15 +34,14 @@ day = np.concatenate((minutes(CHANGE), minutes(DAY - CHANGE, wear=1.5)))
 
 # %%
 # `fit` learns how much the last hour can differ from the reference by chance. One false
-# alarm a week is a run length of 10 080 minutes. `update` takes each new row.
+# alarm a week is a run length of 10 080 minutes. `update` takes each new row, and
+# `to_frame` returns the history.
 monitor = DriftMonitor(window_size=60, run_length=7 * DAY, random_state=0)
 monitor.fit(reference)
-statistics, thresholds, alarms = [], [], []
 for row in day:
-    alarms += monitor.update(row).tolist()
-    statistics.append(monitor.statistic_)
-    thresholds.append(monitor.threshold_)
-first_alarm = alarms.index(True)
+    monitor.update(row)
+history = monitor.to_frame()
+first_alarm = history["alarm"].argmax()
 
 
 def clock(minute):
@@ -64,8 +63,8 @@ figure, (above, below) = plt.subplots(
 )
 above.plot(hours, day[:, 3], ".", markersize=2)
 above.set_ylabel("vibration")
-below.plot(hours[59:], statistics[59:], label="statistic of the last hour")
-below.plot(hours[59:], thresholds[59:], "--", color="C3", label="threshold")
+below.plot(hours, history["statistic"], label="statistic of the last hour")
+below.plot(hours, history["threshold"], "--", color="C3", label="threshold")
 for axes in (above, below):
     axes.axvline(first_alarm / 60, color="C3", label="first alarm")
     axes.axvline(monitor.change_point_ / 60, color="C1", label="change point")
@@ -79,5 +78,6 @@ plt.show()
 # The alarm comes before the window is full of changed rows, and the estimated change
 # point is the true one. Smaller changes take longer, and a change that one hour cannot
 # distinguish from chance raises no alarm: choose a larger `window_size` to detect it.
-# Here all rows are independent. Values of a real machine depend on the minutes before,
-# and then false alarms come more often than the run length says.
+# Here all rows are independent. Values of a real machine depend on the minutes before.
+# `fit` sees this in a reference in the order of time, and raises the thresholds. If you
+# need only the lower picture, call ``monitor.plot()``.

@@ -9,17 +9,19 @@ from contextlib import nullcontext
 
 import brute_force
 import joblib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.signal import lfilter
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import rbf_kernel
 from switches import decay_sums, without_numba
 
-from skdiscrepancy import MMDEstimator
+from skdiscrepancy import MMDEstimator, mmd_test
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy.kernels import (
     GaussianKernel,
@@ -28,7 +30,7 @@ from skdiscrepancy.kernels import (
     LaplaceKernel,
     LinearKernel,
 )
-from skdiscrepancy.monitoring import DriftMonitor
+from skdiscrepancy.monitoring import DriftMonitor, _monitor
 from skdiscrepancy.monitoring._monitor import StreamKernels, StreamTask, thresholds_at
 from skdiscrepancy.tables import TableEncoder
 
@@ -160,6 +162,7 @@ def test_state_that_was_stored_goes_on_with_the_same_bits(kernel, way):
         assert_array_equal(stored.update(row), monitor.update(row))
         assert stored.statistic_ == monitor.statistic_
     assert stored.n_seen_ == len(rows)
+    pd.testing.assert_frame_equal(stored.to_frame(), monitor.to_frame())
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "imq"])
@@ -252,14 +255,16 @@ def test_contributions_are_those_of_the_estimator_for_the_window(n_rows):
     assert_allclose(monitor.contributions(), expected, rtol=1e-9, atol=1e-12)
 
 
-def test_simulated_windows_are_compared_with_the_rows_outside():
+@pytest.mark.parametrize("length", [1, 4])
+def test_simulated_windows_are_compared_with_the_rows_outside(length):
     X = draw(30)
     kernel = GaussianKernel(bandwidth=1.0)
     source = gram([kernel, LinearKernel()], X)
     sums = source.sums(diagonal=False)
     stream = StreamKernels([kernel, LinearKernel()], X, W, sums, np.zeros(2))
-    found = StreamTask(source, stream)(seed=5)
-    order = np.random.RandomState(5).permutation(30)
+    task = StreamTask(source, stream, length)
+    found, order = task(seed=5), task.order(seed=5)
+    assert_array_equal(np.sort(order), np.arange(30))
     # 1 / w + 1 / (m - w) is the variance of the difference of two means here, and
     # 1 / w + 1 / m in a stream.
     factor = (1 / W + 1 / 30) / (1 / W + 1 / (30 - W))
@@ -269,6 +274,123 @@ def test_simulated_windows_are_compared_with_the_rows_outside():
         for k, other in enumerate((kernel, LinearKernel())):
             expected = factor * mmd_u(other, X[outside], X[inside])
             assert_allclose(found[k, i], expected, rtol=1e-8, atol=1e-12)
+
+
+def test_simulated_streams_are_whole_blocks_in_random_order():
+    stream = StreamKernels(
+        [LinearKernel()], draw(30), W, np.zeros((1, 30)), np.zeros(1)
+    )
+    cuts = set()
+    for seed in range(40):
+        order = StreamTask(None, stream, 4).order(seed)
+        blocks = np.split(order, np.flatnonzero(np.diff(order) != 1) + 1)
+        # Blocks that were neighbours can meet again. Blocks at the ends are shorter.
+        inner = [b for b in blocks if b[0] != 0 and b[-1] != 29]
+        assert all(len(block) % 4 == 0 for block in inner)
+        assert len(blocks) > 3
+        cuts |= {block[0] % 4 for block in inner}
+    assert cuts == {0, 1, 2, 3}
+
+
+def autoregression(n, seed, coefficient=0.8):
+    noise = np.sqrt(1 - coefficient**2) * draw(n + 100, seed=seed)
+    return lfilter([1], [1, -coefficient], noise, axis=0)[100:]
+
+
+def rate_of_alarms(n_references=4, **params):
+    """Return the alarms after W rows without one, and the rows they can come at."""
+    n_alarms, n_quiet = 0, 0
+    for seed in range(n_references):
+        monitor = fitted(autoregression(1000, seed), n_bandwidths=1, **params)
+        alarms = monitor.update(autoregression(2500, 100 + seed))
+        before = np.convolve(alarms, np.ones(W))[: len(alarms)] - alarms
+        quiet = (before == 0)[2 * W :]
+        n_quiet += quiet.sum()
+        n_alarms += alarms[2 * W :][quiet].sum()
+    return n_alarms, n_quiet
+
+
+def test_run_length_of_a_series_is_as_asked_with_blocks():
+    n_alarms, n_quiet = rate_of_alarms(run_length=100)
+    expected = n_quiet / 100
+    # Alarms are nearly independent. The thresholds come from 1000 dependent rows, which
+    # are worth about 200, so that four standard errors of the rate are within a factor
+    # of two.
+    assert expected / 2 < n_alarms < 2 * expected
+    assert expected > 80
+    n_alarms, n_quiet = rate_of_alarms(run_length=100, block_length=1)
+    assert n_alarms > 4 * n_quiet / 100
+
+
+def test_automatic_blocks_are_single_rows_unless_rows_are_a_series():
+    for X in (draw(300), np.sort(draw(300, 1), axis=0), draw(300).round()):
+        automatic, independent = fitted(X), fitted(X, block_length=1)
+        assert automatic.block_length_ == independent.block_length_ == 1
+        assert_array_equal(automatic.thresholds_, independent.thresholds_)
+    X = autoregression(1000, 0)
+    expected = mmd_test(X, X, block_length="auto", n_resamples=19).block_length
+    assert fitted(X).block_length_ == expected > 10
+    assert fitted(X, block_length=7).block_length_ == 7
+    assert fitted(csr_array(X)).block_length_ == 1
+
+
+@pytest.mark.parametrize("length", [None, 9])
+def test_large_references_keep_stretches_of_rows(length, monkeypatch):
+    monkeypatch.setattr(_monitor, "SAMPLE_ROWS", 300)
+    X = np.arange(1000.0).reshape(-1, 1) % 50
+    monitor = fitted(X, n_components=4, block_length=length or 1)
+    steps = np.diff(monitor.reference_[:, 0]) % 50
+    assert len(monitor.reference_) <= 300
+    assert np.mean(steps == (1 if length else 4)) > 0.95
+
+
+def test_history_has_a_row_for_each_row_of_the_stream():
+    monitor, rows = fitted(draw(60)), draw(3 * W, seed=1)
+    assert len(monitor.to_frame()) == 0
+    expected = []
+    for i, row in enumerate(rows):
+        [alarm] = monitor.update(row)
+        expected.append((i, monitor.statistic_, monitor.threshold_, alarm))
+    names = ["position", "statistic", "threshold", "alarm"]
+    frame = pd.DataFrame(expected, columns=names).astype({"statistic": float})
+    assert frame["alarm"].any()
+    pd.testing.assert_frame_equal(monitor.to_frame(), frame)
+    assert frame["statistic"].isna().sum() == W - 1
+    monitor.reset().update(rows[:3])
+    assert monitor.to_frame()["position"].tolist() == [0, 1, 2]
+
+
+def test_history_is_bounded_and_unchanged_by_an_error(monkeypatch):
+    monitor, rows = fitted(draw(60), kernel="linear"), draw(60, seed=1)
+    monitor.update(rows)
+    whole = monitor.to_frame()
+    monkeypatch.setattr(_monitor, "HISTORY", 10)
+    for again in (monitor, fitted(draw(60), kernel="linear")):
+        for row in rows[again.n_seen_ :]:
+            again.update(row)
+            assert len(again._history) <= 4 * 10
+        with pytest.raises(ValueError, match="not finite"):
+            again.update(np.concatenate((rows[:3], np.full((W, 2), 1e200))))
+        last = again.to_frame()
+        pd.testing.assert_frame_equal(last, whole[-10:].reset_index(drop=True))
+
+
+def test_display_draws_the_history(calm_monitor):
+    monitor = calm_monitor.reset()
+    display = monitor.update(draw(3 * W)) is None or monitor.plot()
+    assert display.alarms_ is display.change_line_ is None
+    monitor.update(draw(W) + 10)
+    display, frame = monitor.plot(), monitor.to_frame()
+    alarms = frame[frame["alarm"]]
+    for line, data, column in (
+        (display.line_, frame, "statistic"),
+        (display.threshold_line_, frame, "threshold"),
+        (display.alarms_, alarms, "statistic"),
+    ):
+        assert_array_equal(line.get_xdata(), data["position"])
+        assert_array_equal(line.get_ydata(), data[column])
+    assert display.change_line_.get_xdata()[0] == monitor.change_point_ == 3 * W
+    plt.close("all")
 
 
 @pytest.mark.parametrize("run_length", [100, 1000, 20_000])
@@ -434,6 +556,8 @@ def test_rows_too_large_for_a_kernel_leave_the_state_alone():
         ({"kernel": "nope"}, ValueError, "nope"),
         ({"bandwidth": -1}, ValueError, "bandwidth == -1"),
         ({"n_jobs": 0}, ValueError, "n_jobs == 0"),
+        ({"block_length": 0}, ValueError, "block_length == 0, must be"),
+        ({"block_length": 16}, ValueError, "block_length == 16, must be from 1 to 15"),
         ({"kernel": IndicatorKernel(balanced=True)}, ValueError, "balanced=False"),
     ],
 )
@@ -591,6 +715,8 @@ def test_blocks_need_features():
     X = draw(60)
     with pytest.raises(ValueError, match="n_components == None, must be an integer"):
         fitted([X[:25], X[25:]])
+    with pytest.raises(ValueError, match="block_length == 5, must be 1, 'auto' or"):
+        fitted([X[:25], X[25:]], n_components=4, block_length=5)
 
 
 def test_a_monitor_must_be_fitted_first():
@@ -598,6 +724,8 @@ def test_a_monitor_must_be_fitted_first():
         lambda m: m.update([0.0]),
         lambda m: m.reset(),
         lambda m: m.contributions(),
+        lambda m: m.to_frame(),
+        lambda m: m.plot(),
     ):
         with pytest.raises(NotFittedError):
             call(DriftMonitor())

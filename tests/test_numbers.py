@@ -170,6 +170,7 @@ search_compare(SEARCH, test_fraction=N(0.25))
 DriftMonitor(window_size=N(127), run_length=N(9), {RUN}).fit(LONG).update(LONG[:150])
 DriftMonitor(window_size=N(10), bandwidth=N(1.375), {RUN}).fit(LONG).kernels_
 DriftMonitor(window_size=N(10), {FEATURES}, {RUN}).fit(LONG).thresholds_
+DriftMonitor(window_size=N(10), block_length=N(7), {RUN}).fit(LONG).thresholds_
 DriftMonitor(window_size=N(10), {GRID}, random_state=N(7)).fit(LONG).thresholds_
 drift_report(X, Y, level=N(0.125), {TEST}, max_columns=N(2), max_rows=N(2), {RUN})
 drift_report(X, Y, block_length=N(5), {FEATURES}, {RUN})

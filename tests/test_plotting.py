@@ -31,13 +31,14 @@ from skdiscrepancy.designs import Blocks, CompleteV, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.inference import hsic_test, mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import MaternKernel
-from skdiscrepancy.monitoring import drift_report
+from skdiscrepancy.monitoring import DriftMonitor, drift_report
 from skdiscrepancy.plotting import (
     BandwidthDisplay,
     BatchScoresDisplay,
     ColumnTestsDisplay,
     DesignDisplay,
     DriftReportDisplay,
+    MonitorDisplay,
     NullDistributionDisplay,
     SelectionCVDisplay,
     SelectionDisplay,
@@ -63,6 +64,8 @@ def displays():
     columns = mmd_column_tests(X, Y, n_resamples=19, random_state=0)
     report = drift_report(X, Y, n_resamples=19, random_state=0)
     selector_cv = HSICSelectorCV(cv=2).fit(X, X[:, 0])
+    monitor = DriftMonitor(window_size=3, run_length=5, random_state=0).fit(X)
+    monitor.update(Y + 10)
     return {
         "design": lambda ax: DesignDisplay.from_design("u", 5, ax=ax),
         "bandwidth": lambda ax: BandwidthDisplay.from_estimator(mmd, Y, ax=ax),
@@ -73,6 +76,7 @@ def displays():
         "batches": lambda ax: BatchScoresDisplay.from_estimator(
             mmd, Y, batch_size=5, n_resamples=3, ax=ax
         ),
+        "monitor": lambda ax: MonitorDisplay.from_result(monitor, ax=ax),
         "null": lambda ax: NullDistributionDisplay.from_result(result, ax=ax),
         "selection": lambda ax: SelectionDisplay.from_estimator(selector, ax=ax),
         "columns": lambda ax: ColumnTestsDisplay.from_result(columns, ax=ax),
@@ -89,6 +93,7 @@ DISPLAYS = (
     "bandwidth of a test",
     "witness",
     "batches",
+    "monitor",
     "null",
     "selection",
     "columns",

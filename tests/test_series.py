@@ -565,8 +565,9 @@ def test_tests_of_tables_name_the_columns_that_are_a_series_once(name):
 
 def test_monitors_name_a_reference_that_is_a_series():
     options = {"window_size": 20, "run_length": 100, "n_bandwidths": 1}
-    monitor = DriftMonitor(**options, random_state=0)
-    with pytest.warns(UserWarning, match=r"clearly depend.*run_length says") as caught:
+    monitor = DriftMonitor(**options, block_length=None, random_state=0)
+    message = r"clearly depend.*run_length says.*pass block_length='auto'"
+    with pytest.warns(UserWarning, match=message) as caught:
         monitor.fit(waves(300, 0))
     assert len(caught) == 1
     order = np.random.RandomState(0).permutation(300)

@@ -53,9 +53,8 @@ def rows_of_blocks(
     if block_length != "auto":
         if int(block_length) > most:
             raise ValueError(
-                f"block_length == {block_length}, must be from 1 to {most}, because a "
-                f"test needs at least {MIN_BLOCKS} blocks, and a sample has {n_rows} "
-                "rows."
+                f"block_length == {block_length}, must be from 1 to {most}, because at "
+                f"least {MIN_BLOCKS} blocks are needed, and a sample has {n_rows} rows."
             )
         return int(block_length)
     known = [sample for sample in samples if sample is not None]
@@ -72,8 +71,9 @@ def rows_of_blocks(
         warn_user(
             f"The rows depend on each other over so long a time that "
             f"block_length='auto' needs blocks of {length} rows, and a sample has "
-            f"only {n_rows} rows. The test uses blocks of {most} rows, and may reject "
-            "a true null hypothesis too often. Pass more rows, or remove a trend."
+            f"only {n_rows} rows. This call uses blocks of {most} rows, and may reject "
+            "a true null hypothesis, or raise a false alarm, too often. Pass more "
+            "rows, or remove a trend."
         )
     return min(length, most)
 

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import chain, islice
 from operator import add
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +32,7 @@ from skdiscrepancy._data.checks import (
     value_of,
     warn_user,
 )
+from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import check_parameters, collection_of
 from skdiscrepancy._estimators.readers import Reader, layout_of
 from skdiscrepancy._gram.features import FeatureGram
@@ -51,7 +53,13 @@ from skdiscrepancy._loops.tile_loops import (
     decay_values,
     difference_products,
 )
-from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
+from skdiscrepancy._nulls.row_order import (
+    check_block_length,
+    columns_of,
+    in_order,
+    rows_of_blocks,
+    warn_if_dependent,
+)
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
 from skdiscrepancy.kernels._names import tag_sparse
@@ -92,12 +100,6 @@ class Window(NamedTuple):
 
     rows: Any
     kept: tuple[Any, Any]
-
-
-def mmd_of(stream: Any, window: Window) -> np.ndarray:
-    """Return the squared MMD of a window to the reference sample, for each kernel."""
-    (pairs, cross), n = stream.window_sums(window), len(window.rows)
-    return window_statistics(pairs, cross, stream.totals, n, stream.m)
 
 
 def change_in(stream: Any, window: Window, scales: np.ndarray) -> int:
@@ -398,6 +400,8 @@ MOST_WINDOWS, MOST_STREAMS = 400_000, 2000
 SCALE_WINDOWS = 20_000
 # Largest number of rows of a simulated stream.
 LONGEST = 2000
+# Blocks of consecutive rows that stay together, of large references.
+STRETCH = 10
 # The tail of the statistic is estimated between a rate of alarms and this multiple.
 TAIL = 4
 # Rows of a stream that are evaluated at once.
@@ -408,7 +412,12 @@ ROUNDING, LEAST_SCALE = 100, 1e3
 
 
 class StreamTask(Task):
-    """Simulates a stream: rows of the reference sample in random order.
+    """Simulates a stream: blocks of rows of the reference sample in random order.
+
+    A window is compared with rows that are not in the window, but some of them are
+    neighbours of its blocks and depend on them. This lowers the statistic by a fraction
+    of about the number of blocks of a window times the number of rows over which rows
+    depend on each other, divided by the rows of the reference sample.
 
     Parameters
     ----------
@@ -416,16 +425,17 @@ class StreamTask(Task):
         Kernels on the reference sample.
     stream : StreamKernels or StreamFeatures
         The same kernels, with their sums over the reference sample.
+    length : int
+        Number of consecutive rows of a block, 1 for independent rows.
     """
 
-    def __init__(self, source: Any, stream: Any):
-        self.source, self.stream = source, stream
+    def __init__(self, source: Any, stream: Any, length: int):
+        self.source, self.stream, self.length = source, stream, length
         self.n_rows = min(len(stream.reference), max(LONGEST, 2 * stream.size))
 
     def __call__(self, seed: int) -> np.ndarray:
         """Return the statistics of all windows of a stream, one row for each kernel."""
-        m, w, n_pool = self.stream.m, self.stream.size, len(self.stream.reference)
-        rows = np.random.RandomState(seed).permutation(n_pool)[: self.n_rows]
+        m, w, rows = self.stream.m, self.stream.size, self.order(seed)
         with np.errstate(all="ignore"):
             pairs = 2 * self._pairs(rows)[:, w - 1 :]
             cross = np.cumsum(self.stream.sums[:, rows], axis=1)
@@ -439,6 +449,17 @@ class StreamTask(Task):
             # variance of 1 / w + 1 / (m - w) in place of 1 / w + 1 / m. The statistic
             # is quadratic in this difference.
             return values * (1 - (w / m) ** 2)
+
+    def order(self, seed: int) -> np.ndarray:
+        """Return the positions of the rows of a stream in the reference sample."""
+        rng, n = np.random.RandomState(seed), len(self.stream.reference)
+        length = self.length
+        starts = length * rng.permutation(-(-(n + length - 1) // length))
+        # Each stream divides the reference sample at other rows, so that any two
+        # neighbours are together in most streams.
+        starts -= rng.randint(length)
+        rows = np.add.outer(starts, np.arange(length)).ravel()
+        return rows[(rows >= 0) & (rows < n)][: self.n_rows]
 
     def _pairs(self, rows: np.ndarray) -> np.ndarray:
         """Return the sums over pairs of rows of the window that ends at each row."""
@@ -527,10 +548,9 @@ def thresholds_at(streams: np.ndarray, w: int, run_length: float) -> np.ndarray:
         thresholds += slope * np.log(factor)
     # To the next value that occurs. Between two values of discrete data, alarms would
     # come as often as above the lower one.
-    values = np.unique(streams)
-    above = np.searchsorted(values, thresholds)
-    beyond = above == len(values)
-    return np.where(beyond, thresholds, values[np.where(beyond, 0, above)])
+    values = np.append(np.unique(streams), np.inf)
+    above = values[np.searchsorted(values, thresholds)]
+    return np.where(np.isinf(above), thresholds, above)
 
 
 def sequential_quantiles(streams: np.ndarray, w: int, rate: float) -> np.ndarray:
@@ -575,6 +595,10 @@ def sequential_quantiles(streams: np.ndarray, w: int, rate: float) -> np.ndarray
 
 # Smallest number of windows that fit into a reference sample.
 LEAST_WINDOWS = 3
+# Rows of the stream of which `to_frame` knows the statistic, at most.
+HISTORY = 100_000
+# Probability that "auto" takes independent rows for a series, about.
+FALSE_SERIES = 0.01
 # Parameters that may change after `fit`, because it does not learn from them.
 FREE = ("n_jobs", "random_state", "verbose")
 
@@ -596,13 +620,17 @@ class DriftMonitor(BaseEstimator):
     probability of an alarm is 1 / `run_length` for the first full window and for each
     later row, given that there was no alarm before [1]_.
 
-    `fit` simulates streams from the rows of the reference sample, in random order. Each
-    simulated window is compared with the rows of the reference sample that are not in
-    the window. This takes :math:`O((m^2 + w N) K)` time for N simulated windows, where
+    `fit` simulates streams from the rows of the reference sample, in random order. If
+    the rows are a time series, blocks of consecutive rows are in random order, so that
+    the rows of a simulated window depend on each other as in the stream. Each simulated
+    window is compared with the rows of the reference sample that are not in the window.
+    This takes :math:`O((m^2 + w N) K)` time for N simulated windows, where
     N is 400 times `run_length`, but at most 400,000. For a `run_length` above 1000, the
     threshold is extrapolated along the tail of the statistic, which is close to
-    exponential. Rows of the reference sample must be independent, so that their order
-    carries no information.
+    exponential.
+
+    Pickle a monitor to store it in the middle of a stream. The loaded monitor continues
+    with the same numbers.
 
     Read more in the :ref:`User Guide <monitoring>`.
 
@@ -630,6 +658,13 @@ class DriftMonitor(BaseEstimator):
         kernel. The time of a row then depends neither on `window_size` nor on the
         reference sample, which may be read by blocks: a dask array or DataFrame, a list
         of blocks, or a function that returns an iterator of blocks.
+    block_length : "auto", int or None, default="auto"
+        Number of consecutive rows of a block, for rows that depend on the rows before
+        them. "auto" looks at the order of the rows of the reference sample. It takes
+        blocks of 1 row, as for independent rows, unless the rows clearly depend on
+        each other, and then chooses the length as the tests do. A sparse matrix and
+        rows that are read by blocks are treated as independent by "auto". None always
+        treats rows as independent, and warns if they are not.
     encoder : "auto", None or transformer, default="auto"
         "auto" encodes every DataFrame with
         :class:`~skdiscrepancy.TableEncoder`, so that every column counts the
@@ -651,6 +686,8 @@ class DriftMonitor(BaseEstimator):
         Sample seen during :term:`fit`, encoded if there is an encoder. A float array is
         not copied. With `n_components`, at most 32 768 evenly spaced rows, from which
         streams are simulated.
+    block_length_ : int
+        Number of rows of a block, 1 if the rows are treated as independent.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
@@ -698,6 +735,9 @@ class DriftMonitor(BaseEstimator):
     (6, 50)
     """
 
+    _display: ClassVar[str] = "MonitorDisplay"
+    _index: ClassVar[str | None] = None
+
     _: KW_ONLY
     window_size: int = 100
     run_length: float = 10_000
@@ -705,6 +745,7 @@ class DriftMonitor(BaseEstimator):
     bandwidth: Any = "grid"
     n_bandwidths: int | None = None
     n_components: int | None = None
+    block_length: int | str | None = "auto"
     encoder: Any = "auto"
     n_jobs: int | None = None
     random_state: RandomStateLike = None
@@ -721,8 +762,8 @@ class DriftMonitor(BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Reference sample: independent rows without drift. With `n_components`, it
-            may be in blocks.
+            Reference sample: rows without drift, in the order of their time. With
+            `n_components`, it may be in blocks.
         y : None
             Not used, present for API consistency.
 
@@ -752,13 +793,7 @@ class DriftMonitor(BaseEstimator):
                 "With fewer rows, the run length varies much from one reference sample "
                 "to another."
             )
-        warn_if_dependent(
-            columns_of(rows, kernels, all_rows=False),
-            because="the thresholds are for independent rows. Without drift, alarms "
-            "may be much more frequent than run_length says",
-            remedy="watch the errors of a forecast instead",
-            silence="shuffle the reference sample",
-        )
+        length = self._rows_of_blocks(rows, kernels)
         layout = layout_of(encoder, X)
         collection = collection_of(self, [rows], kernels, layout)
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
@@ -771,7 +806,10 @@ class DriftMonitor(BaseEstimator):
         with progress("thresholds", 2, self.verbose) as both:
             if features:
                 step = -(-n // SAMPLE_ROWS)
-                rows = rows.sample if isinstance(rows, LazyRows) else rows[::step]
+                if length > 1 and step > 1:
+                    rows = rows[np.arange(n) // (STRETCH * length) % step == 0]
+                else:
+                    rows = rows.sample if isinstance(rows, LazyRows) else rows[::step]
                 stream = StreamFeatures(source, rows, size)
                 check_finite(stream.sums)
             else:
@@ -780,13 +818,13 @@ class DriftMonitor(BaseEstimator):
                 levels = (sums.sum(axis=1) + diagonals) / n**2
                 stream = StreamKernels(evaluated, rows, size, sums, levels)
             both.advance()
-            task = StreamTask(source, stream)
+            task = StreamTask(source, stream, length)
             scales, thresholds = simulate_thresholds(task, run_length, generator, run)
             both.advance()
         # All at once, so that a fit that ends early leaves no monitor of two samples.
         self.encoder_, self.reference_, self.kernels_ = encoder, rows, collection
         learnt = {p: value_of(getattr(self, p)) for p in params if p not in FREE}
-        self._learnt_from = learnt
+        self._learnt_from, self.block_length_ = learnt, length
         self._stream, self._scales, self.thresholds_ = stream, scales, thresholds
         return self.reset()
 
@@ -808,6 +846,8 @@ class DriftMonitor(BaseEstimator):
         self.threshold_ = float(self.thresholds_[0])
         self.change_point_: int | None = None
         self._last_alarm: int | None = None
+        # Statistic and threshold of each row, row by row.
+        self._history = array("d")
         return self
 
     @explains_keywords
@@ -833,7 +873,7 @@ class DriftMonitor(BaseEstimator):
         check_is_fitted(self)
         refuse_changed(self)
         rows = self._stream_rows(X)
-        before = dict(vars(self))
+        before, n_known = dict(vars(self)), len(self._history)
         alarms = np.zeros(len(rows), dtype=bool)
         try:
             for start in range(0, len(rows), self._stream.most_rows):
@@ -843,8 +883,57 @@ class DriftMonitor(BaseEstimator):
                     alarms[start + i] = self._judge()
         except BaseException:
             self.__dict__.update(before)
+            del self._history[n_known:]
             raise
+        # Not for each row, because all later rows move.
+        if len(self._history) > 4 * HISTORY:
+            del self._history[: -2 * HISTORY]
         return alarms
+
+    def to_frame(self) -> Any:
+        """Return the history of the stream since `fit` or `reset` as a DataFrame.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The last 100,000 rows of the stream, with their `position` from 0,
+            `statistic`, `threshold` and `alarm`. The statistic is missing before the
+            first full window.
+        """
+        return Result.to_frame(cast(Any, self))
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the history of the stream since `fit` or `reset`.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`skdiscrepancy.plotting.MonitorDisplay.from_result`, such
+            as `ax`.
+
+        Returns
+        -------
+        display : MonitorDisplay
+            The display, already drawn.
+        """
+        return Result.plot(cast(Any, self), **kwargs)
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        """Return the history by columns, one entry for each row of the stream."""
+        check_is_fitted(self)
+        known, stop = np.array(self._history).reshape(-1, 2), self.n_seen_
+        statistic, threshold = known[-HISTORY:].T
+        return {
+            "position": np.arange(stop - len(statistic), stop),
+            "statistic": statistic,
+            "threshold": threshold,
+            # False for the NaN before the first full window.
+            "alarm": statistic > threshold,
+        }
 
     def contributions(self) -> np.ndarray:
         """Compute how much each row of the window adds to the squared MMD.
@@ -870,6 +959,28 @@ class DriftMonitor(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(super().__sklearn_tags__(), self.kernel)
+
+    def _rows_of_blocks(self, rows: Any, kernels: list[Any]) -> int:
+        """Return the number of rows of a block of the simulated streams."""
+        length = check_block_length(self.block_length)
+        columns = columns_of(rows, kernels, all_rows=True)
+        if length is None:
+            why = "Without drift, alarms may be much more frequent than run_length says"
+            warn_if_dependent(
+                columns,
+                because=f"block_length == None treats rows as independent. {why}",
+            )
+        elif length != "auto" or (
+            columns is not None and in_order(columns, FALSE_SERIES)
+        ):
+            if length != 1 and isinstance(rows, LazyRows):
+                raise ValueError(
+                    f"block_length == {length}, must be 1, 'auto' or None for a "
+                    "reference sample that is read by blocks, because only single rows "
+                    "of it are kept in memory."
+                )
+            return rows_of_blocks(length, len(rows), columns)
+        return 1
 
     def _stream_rows(self, X: Any) -> np.ndarray:
         """Return one or more rows of a stream as an array."""
@@ -916,17 +1027,20 @@ class DriftMonitor(BaseEstimator):
 
     def _judge(self) -> bool:
         """Compare the statistic of the window with its threshold."""
-        window, w = self._window, self._stream.size
+        window, stream, w = self._window, self._stream, self._stream.size
         self.n_seen_ += 1
         if len(window.rows) < w:
+            self._history.extend((np.nan, self.threshold_))
             return False
-        statistics = check_finite(mmd_of(self._stream, window))
-        self.statistic_ = float(pool(statistics, self._scales))
+        pairs, cross = stream.window_sums(window)
+        values = window_statistics(pairs, cross, stream.totals, w, stream.m)
+        self.statistic_ = float(pool(check_finite(values), self._scales))
         self.threshold_ = float(self.thresholds_[min(self.n_seen_ - w, w - 1)])
+        self._history.extend((self.statistic_, self.threshold_))
         if not self.statistic_ > self.threshold_:
             return False
         if self._last_alarm is None or self.n_seen_ - self._last_alarm > w:
-            row = change_in(self._stream, window, self._scales)
+            row = change_in(stream, window, self._scales)
             self.change_point_ = self.n_seen_ - w + row
         self._last_alarm = self.n_seen_
         return True

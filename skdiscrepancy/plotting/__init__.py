@@ -17,6 +17,7 @@ from skdiscrepancy.plotting._charts import (
     ColumnTestsDisplay as ColumnTestsDisplay,
     ComparisonDisplay as ComparisonDisplay,
     DriftReportDisplay as DriftReportDisplay,
+    MonitorDisplay as MonitorDisplay,
     NullDistributionDisplay as NullDistributionDisplay,
     SelectionCVDisplay as SelectionCVDisplay,
     SelectionDisplay as SelectionDisplay,

@@ -1303,6 +1303,112 @@ class BatchScoresDisplay(Display):
         return self._legend("Scores of batches", ncols=3)
 
 
+class MonitorDisplay(Display):
+    """Display of a stream: statistic, threshold, alarms and the change point.
+
+    The statistic of the last rows is drawn over the position of the newest row, with
+    its threshold [1]_. Points mark the rows with an alarm, and a dotted line shows the
+    estimated change point. Use :meth:`from_result` with a fitted
+    monitor, or its method `plot`.
+
+    Read more in the :ref:`User Guide <monitoring>`.
+
+    Parameters
+    ----------
+    position : array-like of shape (n_rows,)
+        Positions of the rows in the stream.
+    statistic : array-like of shape (n_rows,)
+        Statistic after each row, NaN before the first full window.
+    threshold : array-like of shape (n_rows,)
+        Threshold for each row.
+    alarm : array-like of bool of shape (n_rows,)
+        Whether there is an alarm, for each row.
+    change_point : int or None, default=None
+        Estimated position of the first row after the change.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    line_ : matplotlib Line2D
+        The statistic.
+    threshold_line_ : matplotlib Line2D
+        The threshold.
+    alarms_ : matplotlib Line2D or None
+        The rows with an alarm.
+    change_line_ : matplotlib Line2D or None
+        The change point.
+
+    See Also
+    --------
+    skdiscrepancy.DriftMonitor : Watches the stream.
+    BatchScoresDisplay : Draws the scores of batches.
+
+    References
+    ----------
+    .. [1] O. Cobb, A. Van Looveren and J. Klaise, "Sequential multivariate change
+       detection with calibrated and memoryless false detection rates", AISTATS, 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.monitoring import DriftMonitor
+    >>> rng = np.random.RandomState(0)
+    >>> monitor = DriftMonitor(window_size=20, run_length=500, random_state=0)
+    >>> monitor = monitor.fit(rng.normal(size=(500, 2)))
+    >>> alarms = monitor.update(rng.normal(size=(50, 2)) + 1)
+    >>> display = monitor.plot()
+    >>> len(display.alarms_.get_xdata()) == int(alarms.sum())
+    True
+    """
+
+    position: ArrayLike
+    statistic: ArrayLike
+    threshold: ArrayLike
+    alarm: ArrayLike
+    change_point: int | None = None
+
+    @classmethod
+    def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
+        """Return the fields from the history of a monitor."""
+        return {**result._columns(), "change_point": result.change_point_}
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the stream.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : MonitorDisplay
+            The display itself.
+        """
+        ax = self._begin(ax, 6.4, 3.6)
+        position, statistic = np.asarray(self.position), np.asarray(self.statistic)
+        [self.line_] = ax.plot(position, statistic, color=BLUE, label="statistic")
+        style: dict[str, Any]
+        style = {"color": GREY, "linestyle": "--", "label": "threshold"}
+        [self.threshold_line_] = ax.plot(position, self.threshold, **style)
+        self.alarms_ = self.change_line_ = None
+        if np.any(alarm := np.asarray(self.alarm, dtype=bool)):
+            style = {"color": VERMILLION, "markersize": 3, "label": "alarm"}
+            some = position[alarm], statistic[alarm]
+            [self.alarms_] = ax.plot(*some, "o", **style)
+        if self.change_point is not None:
+            label = f"change at row {self.change_point}"
+            style = {"color": VERMILLION, "linestyle": ":", "label": label}
+            self.change_line_ = ax.axvline(self.change_point, **style)
+        ax.set(xlabel="Row of the stream", ylabel="Discrepancy to the reference")
+        ax.margins(x=0.02)
+        whole_numbers(ax.xaxis)
+        return self._legend("Statistic of the last rows", ncols=4)
+
+
 class SelectionDisplay(Display):
     """Display of the path of a selector: relevance against redundancy.
 
