@@ -189,7 +189,7 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
         **COUNT,
         "most": 2**20,
         "optional": True,
-        "context": ", or None for exact kernels",
+        "context": ", or None for exact kernels (in tests also 'auto')",
     },
 }
 

@@ -440,6 +440,8 @@ class HSICEstimator(BaseDiscrepancy):
         ]
         names = "X", "y"
         options = options.with_block_length(len(X), *sides, names=names, both=True)
+        rules = self.kernels_, self.target_kernels_
+        options = self._choose_features(options, (X, y), *rules)
         paired = settings.on_pairs
         if len(X) < 4 and not paired and options.method != "asymptotic":
             raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
