@@ -157,7 +157,7 @@ def _transforms(encoder: Any) -> bool:
 # What parameters may be: options of `check_number`, or conditions.
 PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "level": {"strict": True, "most": 1},
-    "max_columns": COUNT,
+    "max_columns": COUNT | {"least": 0},
     "max_rows": COUNT,
     "n_bandwidths": COUNT | {"optional": True},
     **dict.fromkeys(("second_order", "standardize", "normalize", "squared"), FLAG),
@@ -185,7 +185,7 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
         **COUNT,
         "most": 2**20,
         "optional": True,
-        "context": ", or None for exact kernels",
+        "context": ", or None for exact kernels (in tests also 'auto')",
     },
 }
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
+from itertools import starmap
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import Layout, is_table
 from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._gram.feature_maps import have_features
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult, Effect
@@ -71,6 +73,8 @@ from skdiscrepancy.kernels._radial import (
 )
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
+# A test of more rows in total has random features by default, this many for a kernel.
+EXACT_ROWS, N_COMPONENTS = 10_000, 256
 # Corrections of p-values for the number of tests.
 CORRECTIONS = ("bh", "by", "holm", None)
 
@@ -223,6 +227,20 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         settings = replace(settings, paired=paired, on_pairs=on_pairs)
         options = check_options(*self._methods(settings), **given)
         return replace(settings, options=options)
+
+    def _choose_features(self, options: Any, rows: Any, *kernels: list[Any]) -> Any:
+        """Decide whether a test uses random features, if that is "auto".
+
+        Return the options with their number, which is None for exact kernels. There are
+        kernels for each of the `rows`, or for all of them.
+        """
+        if self.n_components == "auto":
+            lazy = any(isinstance(Z, LazyRows) for Z in rows)
+            many = sum(map(len, rows)) > EXACT_ROWS and all(
+                starmap(have_features, zip(kernels, rows, strict=False))
+            )
+            self.n_components = N_COMPONENTS if lazy or many else None
+        return options._replace(n_components=self.n_components)
 
     def _remember(self) -> None:
         """Keep the parameters that `fit` has learnt from, and a seed of features."""

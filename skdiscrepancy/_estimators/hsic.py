@@ -401,6 +401,8 @@ class HSICEstimator(BaseDiscrepancy):
         columns = [columns_of(*side, all_rows=options.wants_blocks) for side in sides]
         names = "X", "y"
         options = options.with_block_length(len(X), *columns, names=names, both=True)
+        rules = self.kernels_, self.target_kernels_
+        options = self._choose_features(options, (X, y), *rules)
         how = self._members(), self.random_state, self._run
         if settings.on_pairs:
             x, z = self._grams(X, y, settings)
@@ -413,6 +415,7 @@ class HSICEstimator(BaseDiscrepancy):
         elif self.n_components is not None:
             result = self._test_of_features(X, y, options.ready(*how))
         if result is None:
+            options = options._replace(n_components=None)
             result = shift_test(*sides, options.ready(*how))
         return replace(result, _effect=self._effect(X, y, None))
 

@@ -785,6 +785,7 @@ class KSDEstimator(BaseDiscrepancy):
         warn_left_out(design, len(X))
         in_memory = None if isinstance(X, LazyRows) else X
         options = options.with_block_length(len(X), in_memory)
+        options = self._choose_features(options, [X], self.kernels_)
         options = options.ready(list(self.kernels_), self.random_state, self._run)
         exact = options.method == "wild" and self.n_components is None
         if weights is not None and not exact:

@@ -222,10 +222,7 @@ def differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None
 
 
 def samples_test(
-    samples: Sequence[Any],
-    settings: Settings,
-    options: Options,
-    n_components: int | None = None,
+    samples: Sequence[Any], settings: Settings, options: Options
 ) -> TestResult:
     """Test whether two or more samples have the same distribution.
 
@@ -233,7 +230,7 @@ def samples_test(
     or a series. Random features always do so, and draw their groups themselves.
     """
     design, on_pairs, generator = settings.design, settings.on_pairs, options.generator
-    in_series = options.block_length is not None
+    in_series, n_components = options.block_length is not None, options.n_components
     by_groups = settings.paired or in_series or n_components is not None
     by_groups = design.complete and (by_groups or not on_pairs)
     if on_pairs:
@@ -628,7 +625,8 @@ class MMDEstimator(BaseDiscrepancy):
             columns = [differences(*columns)]
         options = options.with_block_length(min(sizes), *columns)
         options = options.ready(kernels, self.random_state, run)
-        result = samples_test(samples, settings, options, self.n_components)
+        options = self._choose_features(options, samples, kernels)
+        result = samples_test(samples, settings, options)
         return replace(result, _effect=self._effect(*samples, None, None))
 
     def _methods(self, settings: Settings) -> tuple[Any, ...]:

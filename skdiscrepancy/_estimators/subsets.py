@@ -228,7 +228,7 @@ def mmd_subsets(
         )
     generator = generator_of(mmd.random_state)
     seeds = draw_seeds(generator, n_subsets)
-    known = n_components if have_features(kernels, X.shape[1]) else None
+    known = n_components if have_features(kernels, X) else None
     how = {"n_components": known, "seed": draw_seeds(generator, 1)[0]}
     samples = [blocks_of(Z) for Z in (X, Y)]
     work = Work(_subset_mmd, samples, weights, kernels, subset_size, how)

@@ -465,9 +465,9 @@ class SteinMaps(FeatureMaps):
                 yield range(start, stop), some
 
 
-def have_features(kernels: list[KernelLike], n_features: int) -> bool:
-    """Tell whether all kernels have features, on dense rows of some columns."""
-    draws, row = SpectralDraws(1, 0), np.zeros((1, n_features))
+def have_features(kernels: list[KernelLike], rows: Any) -> bool:
+    """Tell whether all kernels have features, on these rows."""
+    draws, row = SpectralDraws(1, 0), as_block(spread_rows(rows)[:1])
     return all(
         isinstance(kernel, IndicatorKernel)
         or _find_parts(kernel, draws, row) is not None

@@ -82,6 +82,10 @@ class TestResult(SizedResult):
     block_length : int or None
         Rows of a block if the test resampled whole blocks of consecutive rows, for rows
         of a series. None if the test treated rows as independent.
+    n_components : int or None
+        Number of random features of each kernel. None if the kernels are exact. By
+        default, tests of more than 10 000 rows in total (of all samples, or of X and
+        y) use 256 random features.
 
     See Also
     --------
@@ -124,6 +128,7 @@ class TestResult(SizedResult):
     pvalues: np.ndarray
     null_limit: Any = None
     block_length: int | None = None
+    n_components: int | None = None
 
     _display = "NullDistributionDisplay"
     _shown_first = "smallest p-values"
@@ -143,8 +148,9 @@ class TestResult(SizedResult):
         summary: dict[str, Any] = {"statistic": self.statistic, "pvalue": self.pvalue}
         summary |= self._effect_words()
         summary["method"] = self.method
-        if self.block_length is not None:
-            summary["block_length"] = self.block_length
+        for name in ("block_length", "n_components"):
+            if getattr(self, name) is not None:
+                summary[name] = getattr(self, name)
         return summary
 
     def _columns(self) -> dict[str, Any]:
@@ -363,6 +369,7 @@ def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
         statistics=statistics,
         pvalues=pvalues,
         block_length=options.block_length,
+        n_components=options.n_components,
     )
 
 

@@ -1069,8 +1069,9 @@ def k_sample_test(
         same, and takes arrays as they are. None takes numbers as they are and refuses
         other columns. A transformer is
         cloned and fitted to the rows of all samples.
-    n_components : int or None, default=None
-        Number of random features for each kernel. None uses exact kernels. With random
+    n_components : int, "auto" or None, default="auto"
+        Number of random features for each kernel. None uses exact kernels. "auto" is
+        exact up to 10 000 rows in total, and takes 256 features above. With random
         features, the time grows linearly with the number of rows, and samples may also
         be dask arrays, dask DataFrames, lists of blocks of rows, and functions that
         return an iterator of blocks; see :ref:`out_of_core`.
@@ -1131,10 +1132,10 @@ def k_sample_test(
     if options.wants_blocks:
         columns = [columns_of(part, collection, all_rows=True) for part in rows]
         options = options.with_block_length(min(sizes), *columns)
+    options = estimator._choose_features(options, rows, collection)
     options = options.ready(collection, estimator.random_state, estimator._run)
     # A test takes time with the square of the number of rows, or of linear features.
-    n_components = estimator.n_components
-    power = 2 if n_components is None else 1
+    power = 2 if options.n_components is None else 1
     tests = [tuple(range(len(rows))), *(pairs if len(pairs) > 1 else [])]
     work = [float(sum(sizes[a] for a in own)) ** power for own in tests]
     found: list[TestResult] = []
@@ -1145,7 +1146,7 @@ def k_sample_test(
             if i > 0:
                 options = options.ready(collection, seeds[i - 1], options.run)
             some = [rows[a] for a in own]
-            result = samples_test(some, settings, options, n_components)
+            result = samples_test(some, settings, options)
             if len(some) == 2:
                 result = replace(result, _effect=estimator._effect(*some, None, None))
             found.append(result)

@@ -99,7 +99,12 @@ WITHOUT = "n_bandwidths second_order normalize squared fuse_nu"
 
 
 @takes_parameters_of(
-    MMDEstimator.test, MMDEstimator, first=FIRST, without=WITHOUT, bandwidth="dyadic"
+    MMDEstimator.test,
+    MMDEstimator,
+    first=FIRST,
+    without=WITHOUT,
+    bandwidth="dyadic",
+    n_components="auto",
 )
 def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
     """Test whether two samples have the same distribution.
@@ -151,6 +156,11 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
         one subject before and after a treatment. The test then swaps the rows of random
         pairs instead of permuting all rows. If the rows of a pair are similar, this has
         far more power. See :ref:`paired`.
+    n_components : int, "auto" or None, default="auto"
+        Number of random features for each kernel, for linear time. None uses exact
+        kernels. "auto" is exact up to 10 000 rows in total, and takes
+        256 random features for more rows, or for rows that are read by blocks, if the
+        kernels have them. `n_components` of the result says which.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -193,8 +203,21 @@ def checked_test(make: Any, params: dict[str, Any]) -> tuple[Any, Settings]:
     options = {
         name: params.pop(name) for name in (*OPTIONS, "paired") if name in params
     }
+    automatic = _pop_automatic(params)
     estimator = make(**params)
-    return estimator, estimator._check_test(**options)
+    settings = estimator._check_test(**options)
+    resamples = settings.options.method not in ("asymptotic", "parametric")
+    if automatic and resamples and settings.design.complete:
+        estimator.n_components = "auto"
+    return estimator, settings
+
+
+def _pop_automatic(params: dict[str, Any]) -> bool:
+    """Tell whether `n_components` is "auto", and leave None in its place if so."""
+    given = params.get("n_components")
+    if automatic := isinstance(given, str) and given == "auto":
+        params["n_components"] = None
+    return automatic
 
 
 @takes_parameters_of(
@@ -204,6 +227,7 @@ def checked_test(make: Any, params: dict[str, Any]) -> tuple[Any, Settings]:
     without=WITHOUT,
     bandwidth="dyadic",
     target_bandwidth="dyadic",
+    n_components="auto",
 )
 def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
     """Test whether X and y are independent.
@@ -250,6 +274,11 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
         "auto" chooses the length from the data by the rule of [2]_. None treats rows as
         independent, and warns if those of X and of y clearly are not. 1 does not warn.
         Needs a complete design. See :ref:`series`.
+    n_components : int, "auto" or None, default="auto"
+        Number of random features for each kernel, for linear time. None uses exact
+        kernels. "auto" is exact up to 10 000 rows in total (of X and y), and takes
+        256 random features for more rows, or for rows that are read by blocks, if the
+        kernels have them. `n_components` of the result says which.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -293,6 +322,7 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
     first=f"{FIRST} sample_weight",
     without=WITHOUT,
     bandwidth="dyadic",
+    n_components="auto",
 )
 def ksd_test(
     X: ArrayLike, model: Any = None, *, sample_weight: Any = None, **params: Any
@@ -349,6 +379,11 @@ def ksd_test(
         from another distribution and the weights are ratios of both densities
         (importance weights). Rows of weight 0 are ignored. None weights all rows
         equally.
+    n_components : int, "auto" or None, default="auto"
+        Number of random features for each kernel, for linear time. None uses exact
+        kernels. "auto" is exact up to 10 000 rows in total, and takes
+        256 random features for more rows, or for rows that are read by blocks, if the
+        kernels have them. `n_components` of the result says which.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -384,6 +419,9 @@ def ksd_test(
     if params.get("method") == "parametric" and isinstance(rule, str):
         # Every draw chooses its own bandwidths, and must have as many as the data.
         params["bandwidth"] = "grid" if rule == "dyadic" else rule
+    if sample_weight is not None and params["n_components"] == "auto":
+        # Random features have no weights in a test.
+        params["n_components"] = None
     make = partial(KSDEstimator, as_given(model))
     estimator, settings = checked_test(make, params)
     rows = estimator._learn(as_table(X), settings, sample_weight=sample_weight)
@@ -792,14 +830,15 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
         "auto" encodes a variable that is a DataFrame with missing values, or with
         labels beside numbers, by :class:`~skdiscrepancy.TableEncoder`. None
         refuses such a variable.
-    n_components : int or None, default=None
+    n_components : int, "auto" or None, default="auto"
         Number of random features for each kernel. The product of the kernels on all
         variables is estimated without bias from n_components / 2 random frequencies on
         each variable. Time is then linear in the number of rows, and the memory for
         rows that are read by blocks does not grow with their number. "permutation"
         draws cyclic shifts in windows of at most 31 rows in random order. Data in
         blocks stay in their partition of dask, or among 16384 consecutive rows. These
-        rows must be exchangeable. None uses exact kernels.
+        rows must be exchangeable. None uses exact kernels. "auto" is exact up to
+        10 000 rows of all variables in total, and takes 256 features above.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -843,6 +882,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     """
     given = {name: params.pop(name) for name in OPTIONS if name in params}
     values = HSICEstimator().get_params(deep=False) | params
+    automatic = _pop_automatic(values)
     names = ("kernel", "bandwidth", "n_components", *RUN.split())
     checked = check_parameters({name: values[name] for name in names})
     refuse_parts(checked["kernel"])
@@ -861,6 +901,8 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     read: list[tuple[np.ndarray, list[Any]]] = []
     titles = [f"variables[{i}]" for i in range(len(variables))]
     like = HSICEstimator(n_components=n_components, verbose=values["verbose"])
+    if automatic and options.method != "shift":
+        like.n_components = "auto"
     reader = Reader(None, MIN_ROWS, values["encoder"], estimator=like)
     for Z, name in zip(side_by_side(reader, variables, titles), titles, strict=True):
         read.append(read_variable(Z, name, values))
@@ -878,14 +920,16 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     together = zip(*(own * (n_kernels // len(own)) for _, own in read), strict=True)
     run = Run(values["n_jobs"], values["verbose"])
     options = options.ready(list(together), values["random_state"], run)
-    if n_components is None:
-        return joint_shift_test(read, options)
     rows, kernels = map(list, zip(*read, strict=True))
+    options = like._choose_features(options, rows, *kernels)
+    if options.n_components is None:
+        return joint_shift_test(read, options)
     seeds = draw_seeds(options.generator, 1 + len(rows))
     if not isinstance(rows[0], LazyRows) and options.block_length is None:
         order = options.generator.permutation(n)
         rows = [own[order] for own in rows]
-    maps = list(map(FeatureMaps, kernels, repeat(n_components), seeds[1:], rows))
+    numbers = repeat(options.n_components)
+    maps = list(map(FeatureMaps, kernels, numbers, seeds[1:], rows))
     members = [tuple(k % len(own) for own in kernels) for k in range(n_kernels)]
     products, blocks = (
         ProductMaps(maps, members, seeds[0]),
@@ -926,6 +970,8 @@ class ConditionalTestResult(TestResult):
     block_length : int or None
         Rows of a block if consecutive rows share a random sign, for rows of a series.
         None if the test treated rows as independent.
+    n_components : int or None
+        Number of random features. None if the kernels are exact.
     effect_size : None
         The test compares residuals, whose dependence has no effect size.
     r2_X : float
@@ -1081,6 +1127,7 @@ DETERMINED = 0.97
     kernel="gaussian",
     bandwidth=None,
     target_bandwidth=None,
+    n_components="auto",
 )
 @in_one_blas_thread
 def conditional_hsic_test(
@@ -1157,12 +1204,13 @@ def conditional_hsic_test(
         How to read DataFrames X and `given` that do not only hold numbers. "auto" uses
         :class:`~skdiscrepancy.TableEncoder` where it is needed. None refuses
         such tables.
-    n_components : int or None, default=None
+    n_components : int, "auto" or None, default="auto"
         Number of random features. The product of the kernel on Z with both products of
         residuals is then estimated without bias from n_components / 2 random
         frequencies, and the test takes linear time. The components of the kernels on X
         and y, and the regressions on Z, do not change: all rows are in memory, and
-        above 1000 rows they already take linear time. None uses exact kernels.
+        above 1000 rows they already take linear time. None uses exact kernels. "auto"
+        is exact up to 10 000 rows of X and y in total, and takes 256 features above.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -1210,6 +1258,7 @@ def conditional_hsic_test(
     """
     wild = ("wild",)
     named = {name: params.pop(name) for name in OPTIONS if name in params}
+    automatic = _pop_automatic(params)
     number = check_parameters({"n_components": params.pop("n_components", None)})
     options = check_options(wild, wild, **named)._replace(**number)
     check_regressor(regressor)
@@ -1228,6 +1277,9 @@ def conditional_hsic_test(
         kernels[i] = _wider(kernels[i], passed[i], samples[i])
     pairs = list(product(*kernels))
     options = options.ready(pairs, estimator.random_state, estimator._run)
+    if automatic:
+        estimator.n_components = "auto"
+        options = estimator._choose_features(options, samples, *kernels)
     sides = [components_of(*side) for side in zip(kernels, samples, strict=True)]
     return _test(sides, Z, regressor, options)
 

@@ -13,11 +13,12 @@ from html import escape
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, dia_array, issparse
+from scipy.stats import chi2, rankdata
 from sklearn.base import clone
 
 from skdiscrepancy._data.arrays import as_block, check_rows, kind_of_blocks
@@ -36,14 +37,13 @@ from skdiscrepancy._data.frames import (
     read_columns,
 )
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._estimators.base import Settings, check_parameters
+from skdiscrepancy._estimators.base import Settings, check_correction, check_parameters
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.readers import Reader, refuse_other_columns
-from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
+from skdiscrepancy._gram.run import in_one_blas_thread, progress
 from skdiscrepancy._nulls.pvalues import TestResult
-from skdiscrepancy._statistics.second_order import complete
+from skdiscrepancy._statistics.evaluations import holm
 from skdiscrepancy.designs import CompleteU
-from skdiscrepancy.feature_selection._selector import JoinedColumns, JointKernel, Part
 from skdiscrepancy.inference._multiple_tests import (
     ColumnTestsResult,
     checked_tests,
@@ -152,6 +152,7 @@ class Axis(NamedTuple):
 
 
 def _axis(first: Column, second: Column) -> Axis:
+    """Return an axis for numbers, or with a place for each of a few values."""
     if {first.kind, second.kind} & {"category", "ordered"}:
         return _category_axis(first, second)
     values = [first.values, second.values]
@@ -159,6 +160,10 @@ def _axis(first: Column, second: Column) -> Axis:
     pooled = pooled[~np.isnan(pooled)]
     if not len(pooled):
         return Axis([], values)
+    levels = np.unique(pooled)
+    few = 1 < len(levels) <= N_BARS + 1 and np.all(levels == np.rint(levels))
+    if few and first.kind == second.kind == "number":
+        return _category_axis(first, second)
     # Half of the numbers, because the length of the axis can overflow.
     low, high = np.quantile(pooled / 2, [TAIL, 1 - TAIL])
     if low == high:
@@ -181,7 +186,9 @@ def _category_axis(first: Column, second: Column) -> Axis:
         for text, size in zip(texts, sizes.tolist(), strict=True):
             shares[text] += size
     labels = list(shares)
-    if not first.kind == second.kind == "ordered":
+    if first.kind == second.kind == "number":
+        labels = sorted(+shares, key=float)
+    elif not first.kind == second.kind == "ordered":
         # Equal shares in the order of their names, whatever the order of the rows.
         labels = sorted(+shares, key=lambda label: (-shares[label], label))
     has_rare = len(labels) > N_BARS + 1
@@ -203,9 +210,9 @@ def _coded(column: Column) -> tuple[list[str], np.ndarray]:
     """Return the categories as texts, and the category of each row, -1 if missing."""
     if column.codes is not None:
         return list(map(_text_of, column.levels or [])), column.codes
-    texts = [_written(column, value) for value in column.values]
-    levels, codes = np.unique(texts, return_inverse=True)
-    return levels.tolist(), np.where(column.missing, -1, codes)
+    levels, codes = np.unique(column.values, return_inverse=True)
+    texts = [_written(column, level) for level in levels]
+    return texts, np.where(column.missing, -1, codes)
 
 
 def write_value(column: Column, row: int) -> str:
@@ -321,11 +328,11 @@ def _text(x: float, y: float, text: str, css: str = "") -> str:
     return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
 
 
-CORRECTIONS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli", "holm": "Holm"}
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
 COLUMN = """
 <tr><td class="name"><b>{name}</b><span class="kind">{row[kind]}</span> {tags}</td>
 <td class="picture">{drawn}</td>
-<td class="number" data-label="Effect size">{row[effect_size]:.3f}</td>
+<td class="number" data-label="Effect size">{size}</td>
 <td class="number" data-label="p-value">{row[pvalue]:.2g}</td>
 <td class="number" data-label="Adjusted p-value">{row[adjusted_pvalue]:.2g}</td>
 <td class="number" data-label="Missing">{missing}</td></tr>"""
@@ -334,10 +341,9 @@ COLUMN = """
 def report_page(report: DriftReportResult) -> str:
     """Return a drift report as an HTML page, with its style and its pictures inside."""
     test, frame = report.joint_test, report._columns()
-    small = frame["adjusted_pvalue"] <= report.level
-    drifted = [frame["feature"][i] for i in np.flatnonzero(small)]
-    title, *sentences = _answer(report, drifted)
-    n_columns = len(small)
+    small = np.flatnonzero(frame["adjusted_pvalue"] <= report.level)
+    title, *sentences = answer(report)
+    n_columns = len(report.kinds)
     columns = [_column(report, frame, i) for i in range(n_columns)[:MAX_COLUMNS]]
     left_out = (
         f'<p class="note">The {MAX_COLUMNS} of {n_columns} columns with the smallest '
@@ -362,9 +368,9 @@ def report_page(report: DriftReportResult) -> str:
         test=test,
         style=style,
         title=escape(title),
-        mood="alarm" if test.pvalue <= report.level else "calm",
+        mood="alarm" if report.drift else "calm",
         answer=_each("<p>{}</p>", map(escape, sentences)),
-        n_drifted=len(drifted),
+        n_drifted=len(small),
         n_columns=n_columns,
         explanation=_explanation(report),
         columns="".join(columns),
@@ -373,48 +379,56 @@ def report_page(report: DriftReportResult) -> str:
         row_heads=_each('<th scope="col">{}</th>', map(_html, shown)),
         rows="".join(rows),
         kernels=_counted(len(test.kernels), "kernel"),
+        features=f"{test.n_components} random features for each"
+        if test.n_components
+        else "exact",
         n_resamples=len(test.null_distribution),
-        correction=CORRECTIONS.get(str(report.column_tests.correction), "none"),
+        correction=CORRECTIONS[str(report.column_tests.correction)],
     )
 
 
-def _answer(report: DriftReportResult, drifted: list[Any]) -> list[str]:
+def answer(report: DriftReportResult) -> list[str]:
     """Return the answer of a report in one line, followed by some sentences."""
-    pvalue = _pvalue(report.joint_test.pvalue)
-    alone = "No column differs significantly on its own."
-    if drifted:
-        alone = (
-            f"{len(drifted)} of {_counted(len(report.kinds), 'column')} "
-            f"{'differs on its' if len(drifted) == 1 else 'differ on their'} own: "
-            f"{_listed(map(_cut, drifted))}."
-        )
-    if report.joint_test.pvalue > report.level:
+    pvalue, groups = _pvalue(report.pvalue), report.explanation
+    if not report.drift:
         return [
             f"No drift detected ({pvalue})",
-            "The joint test of all columns does not distinguish the new table from the "
-            f"reference at level {report.level:g}.",
-            alone,
+            "Neither all columns together nor any column differ significantly at level "
+            f"{report.level:g}.",
         ]
-    causes = []
-    # Single columns first, because a list that goes on after "how" is hard to read.
-    for group in sorted(report.explanation, key=lambda group: len(group) > 1):
-        cause = _listed(map(_cut, group))
-        if len(group) > 1:
-            how = f"how {cause} depend on each other"
-            differ = any(name in drifted for name in group)
-            cause = f"{cause} together" if differ else how
-        causes.append(cause)
-    cause = f"The drift is in {_listed(causes)}."
-    return [f"The tables differ ({pvalue})", alone, cause, _remaining(report)]
+    size = report.joint_test._effect_words().get("effect_size", "unknown")
+    title = f"The tables differ ({pvalue}), effect size {size}"
+    alone = [group[0] for group in groups if len(group) == 1]
+    sentences = ["No column differs significantly on its own."]
+    if alone:
+        sentences = [
+            f"{len(alone)} of {_counted(len(report.kinds), 'column')} "
+            f"{'differs on its' if len(alone) == 1 else 'differ on their'} own: "
+            f"{_listed(map(_cut, alone))}."
+        ]
+    pairs = [" and ".join(map(_cut, group)) for group in groups if len(group) > 1]
+    if pairs:
+        changed = "; ".join(pairs)
+        sentences.append(f"Columns depend on each other in another way: {changed}.")
+    return [title, *sentences, _remaining(report)]
 
 
 def _remaining(report: DriftReportResult) -> str:
+    """Return what the columns that are not named do."""
     if report.remaining_pvalue is None:
         return "These are all columns."
     pvalue = f"({_pvalue(report.remaining_pvalue)})"
-    if report.remaining_pvalue <= report.level:
-        more = "Raise max_columns to name more columns."
-        return f"The other columns still differ {pvalue}. {more}"
+    if not report.explanation:
+        return (
+            f"All columns together differ {pvalue}. No pair of columns could be named: "
+            "many small changes, or a change of how several columns depend on each "
+            "other."
+        )
+    if report.remaining_pvalue <= report.level / 2:
+        return (
+            f"The other columns still differ together {pvalue}, but none of them, and "
+            "no pair of them, could be named."
+        )
     one = sum(map(len, report.explanation)) == 1
     without = "this column" if one else "these columns"
     return f"Without {without}, no significant difference remains {pvalue}."
@@ -423,7 +437,7 @@ def _remaining(report: DriftReportResult) -> str:
 def _explanation(report: DriftReportResult) -> str:
     """Return the list of the columns that explain the drift."""
     if not report.explanation:
-        return "<p>The joint test does not reject, so there is nothing to explain.</p>"
+        return f"<p>{_remaining(report) if report.drift else 'None.'}</p>"
     pairs, groups = iter(report.pairs), ""
     for group in report.explanation:
         together = ""
@@ -437,8 +451,7 @@ def _explanation(report: DriftReportResult) -> str:
             together = f', which differ together<div class="pair">{figures}</div>'
         groups += f"<li><b>{escape(_listed(map(_cut, group)))}</b>{together}</li>"
     return (
-        f'<ol>{groups}</ol><p class="note">Strongest first. A backward elimination '
-        "removes the columns without which the discrepancy (MMD) is largest. "
+        f'<ol>{groups}</ol><p class="note">Each differs significantly itself. '
         f"{_remaining(report)}</p>"
     )
 
@@ -446,12 +459,15 @@ def _explanation(report: DriftReportResult) -> str:
 def _column(report: DriftReportResult, frame: dict[str, Any], i: int) -> str:
     """Return row `i` of the table of columns."""
     row = {key: values[i] for key, values in frame.items()}
+    place = report._order()[i]
+    size = report.column_tests.results[place]._effect_words().get("effect_size", "none")
     tags = ["differs"] if row["adjusted_pvalue"] <= report.level else []
-    tags += ["explains drift"] if row["explanation"] else []
-    bars = report.marginals[report._order()[i]]
+    tags += ["differs together with others"] if row["explanation"] and not tags else []
+    bars = report.marginals[place]
     before, after = row["missing_reference"], row["missing_new"]
     return COLUMN.format(
         row=row,
+        size=size,
         name=_html(row["feature"]),
         tags=_each('<span class="tag">{}</span>', tags),
         drawn=picture(bars, row["feature"]) if tags else "",
@@ -496,8 +512,10 @@ class DriftReportResult(Result):
     """Report of how a new table differs from a reference table.
 
     The joint test compares all columns together, so it also detects drift that no
-    single column shows. The report names the columns that explain the drift [1]_, and
-    the rows that contribute most. The repr, the table in a notebook, :meth:`to_frame`
+    single column shows. `drift` is the verdict of this test and of the tests of single
+    columns, and `pvalue` its p-value: the smallest one, adjusted for all of these
+    tests. The report names the columns that explain the drift, and the rows that
+    contribute most. The repr, the table in a notebook, :meth:`to_frame`
     and :meth:`plot` show the column with the smallest p-value first. The attributes
     have the order of the columns of your data. Two reports are equal if all their
     attributes are equal.
@@ -523,9 +541,8 @@ class DriftReportResult(Result):
     missing_new : ndarray of shape (n_features,)
         Fraction of missing values of each column in the new table.
     explanation : list of list
-        Names of the columns that explain the drift. The columns of one group differ
-        together. The strongest group comes first, and each group begins with its
-        strongest column. Empty if the joint test does not reject.
+        Names of the columns that explain the drift: each column that differs on its
+        own, the smallest p-value first, then pairs that differ only together.
     remaining_pvalue : float or None
         p-value of the joint test of all columns that `explanation` does not name. None
         if it names all columns.
@@ -552,19 +569,13 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     level : float
         Significance level.
     n_compared : tuple of int
-        Number of random rows of each table that the contributions compare. The
-        explanation compares at most 1000 of them. If a table is read by blocks, the
-        marginals and pairs come from these rows, too.
+        Number of random rows of each table that the contributions compare. If a table
+        is read by blocks, the marginals and pairs come from these rows, too.
 
     See Also
     --------
     drift_report : Computes the report.
     skdiscrepancy.plotting.DriftReportDisplay : Draws the effect sizes.
-
-    References
-    ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
 
     Examples
     --------
@@ -573,8 +584,8 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     >>> rng = np.random.RandomState(0)
     >>> X, Y = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [0, 2, 0]
     >>> report = drift_report(X, Y, random_state=0)
-    >>> report.joint_test.pvalue
-    0.001
+    >>> report.drift, report.pvalue
+    (True, 0.002)
     >>> report.explanation
     [['x1']]
     """
@@ -603,10 +614,27 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     _shown_first = "smallest p-values"
     _repr_rows = 10
 
+    @property
+    def adjusted_pvalues(self) -> np.ndarray:
+        """p-value of each column, adjusted for all columns and the joint test."""
+        return np.minimum(2 * self.column_tests.adjusted_pvalues, 1.0)
+
+    @property
+    def pvalue(self) -> float:
+        """p-value of the verdict: the smallest adjusted one of all tests."""
+        return float(min(2 * self.joint_test.pvalue, self.adjusted_pvalues.min()))
+
+    @property
+    def drift(self) -> bool:
+        """Whether the tables differ, in a column or in all columns together."""
+        return self.pvalue <= self.level
+
     def _summary(self) -> dict[str, Any]:
         groups = (" + ".join(map(str, group)) for group in self.explanation)
         return {
-            "pvalue": self.joint_test.pvalue,
+            "drift": self.drift,
+            "pvalue": self.pvalue,
+            **self.joint_test._effect_words(),
             "explanation": ", ".join(groups) or "none",
         }
 
@@ -631,7 +659,7 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
             "kind": [self.kinds[j] for j in order],
             "effect_size": self.effect_sizes[order],
             "pvalue": tests.pvalues[order],
-            "adjusted_pvalue": tests.adjusted_pvalues[order],
+            "adjusted_pvalue": self.adjusted_pvalues[order],
             "missing_reference": self.missing_reference[order],
             "missing_new": self.missing_new[order],
             "explanation": np.array([groups.get(name, 0) for name in names]),
@@ -661,26 +689,20 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
         return page
 
 
-# Fraction of the columns that a step removes. Up to 19 columns are removed one by one.
-STEP = 0.1
+# Functions of each encoded column that show how columns depend on each other, and how
+# many functions a table has at most.
+N_FUNCTIONS, MOST_FUNCTIONS = 4, 2000
+# Pairs of columns that are tested, at most.
+MOST_PAIRS = 10
 
 
-def joint_mmd(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> JointKernel:
-    """Return the unbiased MMD of the first m rows and the others, on sets of blocks."""
+def changed_pairs(blocks: list[np.ndarray], m: int) -> list[tuple[int, int]]:
+    """Return pairs of columns that seem to depend on each other in another way.
 
-    def mmd(joint: JoinedColumns) -> np.ndarray:
-        joint.sizes = m, joint.n - m
-        return complete(joint, unbiased=True).values
-
-    # The mean L1 distance of every block is one.
-    return JointKernel(list(map(Part, blocks)), LaplaceKernel(), mmd, Run(n_jobs))
-
-
-def drifting_set(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> list[int]:
-    """Find the columns that differ most together, by backward elimination.
-
-    Each step removes the column without which MMD is largest. The set with the largest
-    MMD is returned. MMD is HSIC with the sample as label, so this is BAHSIC.
+    Cosines of the ranks describe each column. The covariances of these functions in the
+    first m rows and in the others are compared, in standard errors, and the largest
+    difference counts for a pair. The strongest pair comes first. Others follow if their
+    differences are too large for chance.
 
     Parameters
     ----------
@@ -688,33 +710,38 @@ def drifting_set(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> list[i
         Encoded columns, with the rows of both samples stacked.
     m : int
         Number of rows of the first sample.
-    n_jobs : int or None
-        Number of threads.
 
     Returns
     -------
-    columns : list of int
-        Positions of the blocks, the block that was removed last first.
+    pairs : list of tuple of int
+        Positions of both blocks of each pair.
     """
-    joint = joint_mmd(blocks, m, n_jobs)
-    left = list(range(len(blocks)))
-    removed: list[int] = []
-    largest, n_removed = joint.value(left), 0
-    while len(left) > 1:
-        values = joint.without_each(left)
-        n_steps = max(1, int(STEP * len(left)))
-        worst = np.argsort(-values, kind="stable")[:n_steps].tolist()
-        removed += [left[i] for i in worst]
-        left = [j for i, j in enumerate(left) if i not in worst]
-        value = values[worst[0]] if n_steps == 1 else joint.value(left)
-        if value >= largest:
-            largest, n_removed = value, len(removed)
-    return [*left, *reversed(removed[n_removed:])]
+    Z = np.hstack(blocks)
+    number = int(np.clip(MOST_FUNCTIONS // Z.shape[1], 1, N_FUNCTIONS))
+    angles = np.pi * (rankdata(Z, axis=0) - 0.5) / len(Z)
+    F = np.cos(angles[:, :, np.newaxis] * np.arange(1, number + 1)).reshape(len(Z), -1)
+    difference, variance = np.zeros((2, F.shape[1], F.shape[1]))
+    for sign, part in ((1, F[:m]), (-1, F[m:])):
+        part = part - part.mean(axis=0)
+        covariance, squares = part.T @ part / len(part), np.square(part)
+        difference += sign * covariance
+        variance += (squares.T @ squares / len(part) - covariance**2) / len(part)
+    ratios = np.zeros_like(variance)
+    # Constant columns leave rounding errors.
+    varies = variance > 1e-12 / len(Z)
+    np.divide(difference**2, variance, out=ratios, where=varies)
+    starts = number * np.cumsum([0, *(block.shape[1] for block in blocks[:-1])])
+    ratios = np.maximum.reduceat(ratios, starts, axis=0)
+    ratios = np.maximum.reduceat(ratios, starts, axis=1)
+    first, second = np.triu_indices(len(blocks), 1)
+    found = ratios[first, second]
+    order = np.argsort(-found, kind="stable")[:MOST_PAIRS]
+    clear = found[order] > chi2.isf(0.05 / max(varies.sum() / 2, 1), 1)
+    clear[:1] = True
+    return list(zip(first[order][clear], second[order][clear], strict=True))
 
 
-# Rows of each table that are compared, at most, by the search for an explanation, and
-# by contributions and effect sizes that take quadratic time.
-EXPLAINED_ROWS = 1000
+# Rows of each table that contributions compare, at most, in quadratic time.
 COMPARED_ROWS = 5000
 # Larger tables in memory are encoded by blocks, if the joint test uses features.
 MOST_VALUES = 2**23
@@ -732,6 +759,7 @@ def drift_report(
     new: ArrayLike,
     *,
     level: float = 0.05,
+    correction: str = "holm",
     kernel: Any = None,
     max_columns: int = 10,
     max_rows: int = 10,
@@ -746,20 +774,23 @@ def drift_report(
     columns that explain the drift, also if no single column has drifted, and the rows
     of the new table that contribute most.
 
-    The explanation is computed if the joint test rejects. A backward elimination [1]_
-    finds the columns that differ most together: it removes columns one by one so that
-    MMD stays as large as possible, and keeps the set with the largest MMD. If the
-    remaining columns still differ, the elimination starts again with them.
+    The verdict, `drift`, combines the joint test and the tests of columns. Each of the
+    two has half of the `level`, so that without drift, the probability that the report
+    sees drift is at most `level`. With the default correction, this is also the
+    probability that any column is named that has not drifted.
 
-    The joint test takes the time of :func:`skdiscrepancy.mmd_test`, O(n^2) for n rows
-    of both tables, and so does each further test of remaining columns. The elimination
-    compares at most 1000 random rows of each table, and at most p^2 / 2 sets of p
-    columns, or 10 p sets if there are more than 19 columns. Contributions compare at
-    most 5000 random rows of each table. Memory is O(n). For more than 20 000 rows, pass
-    ``n_components=256``, for linear time. Tables with more than 8 million values in
-    total are then encoded by blocks, and tables may be read by blocks: dask DataFrames
-    and arrays, lists of blocks, and functions that return an iterator of blocks. Of
-    such tables, and of sparse matrices, pictures use the 5000 rows.
+    The report names each column that differs on its own. If the other columns still
+    differ together, it looks for pairs that depend on each other in another way: one
+    half of the rows suggests pairs, and the other half tests them, so that each pair
+    that is named differs significantly itself. Changes that only three or more columns
+    show together have no names.
+
+    By default, tables of more than 10 000 rows in total are compared by random
+    features, in linear time; see `n_components`. Contributions compare at most 5000
+    random rows of each table. Tables with more than 8 million values in total are
+    encoded by blocks, and tables may be read by blocks: dask DataFrames and arrays,
+    lists of blocks, and functions that return an iterator of blocks. Of such tables,
+    and of sparse matrices, pictures and the search for pairs use the 5000 rows.
 
     Read more in the :ref:`User Guide <tables>`.
 
@@ -771,9 +802,11 @@ def drift_report(
     new : DataFrame or {array-like, sparse matrix} of shape (n_samples_new, n_features)
         New table, with the same columns. Columns of DataFrames are matched by name.
     level : float, default=0.05
-        Significance level of the joint test and of its explanation.
-    correction : {"bh", "by", "holm"} or None, default="bh"
-        Correction of the p-values of single columns, see
+        Significance level of the verdict, and of the columns that are named.
+    correction : {"holm", "bh", "by"}, default="holm"
+        Correction of the p-values of single columns. "holm" controls the probability
+        that any column is named wrongly. "bh" and "by" control the fraction of the
+        named columns that are wrong, and name more of many columns; see
         :func:`skdiscrepancy.mmd_column_tests`.
     n_resamples : int or None, default=None
         Number of resamples of each test. None is 999 for joint tests and, for single
@@ -782,7 +815,7 @@ def drift_report(
         Kernels, as in :func:`skdiscrepancy.mmd_test`. None uses Gaussian and Laplace
         kernels for all columns together, and Laplace kernels for single columns.
     max_columns : int, default=10
-        Largest number of columns in the explanation.
+        Largest number of columns in the explanation. 0 does without it.
     max_rows : int, default=10
         Number of rows to report, those with the largest contributions.
     encoder : "auto", None or transformer, default="auto"
@@ -794,8 +827,8 @@ def drift_report(
     n_jobs : int or None, default=None
         Number of threads. The report does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the resamples and the rows of the elimination. None draws new ones in
-        every call. The global generator of numpy is never used.
+        Seeds the resamples and the halves of the rows. None draws new ones in every
+        call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -812,11 +845,6 @@ def drift_report(
     skdiscrepancy.mmd_test : Tests all columns together.
     skdiscrepancy.mmd_column_tests : Tests each column.
 
-    References
-    ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
-
     Examples
     --------
     In the new table, the third column is shifted:
@@ -826,23 +854,25 @@ def drift_report(
     >>> rng = np.random.RandomState(0)
     >>> reference, new = rng.normal(size=(2, 200, 4))
     >>> report = drift_report(reference, new + [0, 0, 1, 0], random_state=0)
-    >>> report.joint_test.pvalue, report.explanation
-    (0.001, [['x2']])
+    >>> report.drift, report.pvalue, report.explanation
+    (True, 0.002, [['x2']])
 
     Here, two columns are equal in the reference, but independent in the new table. No
     single column shows this drift:
 
     >>> reference[:, 1] = reference[:, 3]
     >>> report = drift_report(reference, new, random_state=0)
-    >>> bool(report.column_tests.adjusted_pvalues.min() > 0.05)
+    >>> report.drift, report.pvalue
+    (True, 0.002)
+    >>> bool(report.adjusted_pvalues.min() > 0.05)
     True
-    >>> report.joint_test.pvalue
-    0.001
     >>> report.explanation
-    [['x3', 'x1']]
+    [['x1', 'x3']]
     """
     own = {"level": level, "max_columns": max_columns, "max_rows": max_rows}
     values = check_parameters({**own, "encoder": encoder})
+    check_correction(correction, tuple(CORRECTIONS))
+    params["correction"] = correction
     kernels: list[Any] = [LaplaceKernel()]
     if kernel is not None:
         kernels, params["kernel"] = [], kernel
@@ -857,16 +887,23 @@ def drift_report(
 
         plain = copy(mmd).set_params(encoder=None)
 
-        def pvalue_of(columns: list[int]) -> float:
-            x, y = tables.of(columns, tables.encoded)
+        def pvalue_of(columns: list[int], rows: Any) -> float:
+            x, y = tables.of(columns, rows, None if rows else tables.encoded)
             return copy(plain)._test_pair(x, y, settings).pvalue
 
         line.advance()
         x, y = map(as_table, tables.joint)
         joint_test = copy(plain)._test_pair(x, y, settings)
         line.advance()
+        adjusted = 2 * column_tests.adjusted_pvalues
+        differ = np.lexsort((-column_tests.statistics, column_tests.pvalues))
         groups, remaining = tables.explain(
-            joint_test.pvalue, pvalue_of, values["level"], values["max_columns"]
+            joint_test.pvalue,
+            [j for j in differ.tolist() if adjusted[j] <= values["level"]],
+            pvalue_of,
+            values["level"] / 2,
+            values["max_columns"],
+            settings.options.wants_blocks,
         )
         line.advance()
         found = [j for group in groups for j in group]
@@ -1010,16 +1047,16 @@ class _Tables:
         scale = dia_array(([1 / np.array(units)], [0]), shape=(len(units),) * 2)
         self.encoded = [csr_array(Z @ scale) for Z in rows]
 
-    def of(self, columns: list[int], tables: list[Any] | None = None) -> list[Any]:
-        """Return the encoded columns of both samples, or of both tables."""
-        tables = tables or self.compared
+    def of(self, columns: list[int], rows: Any = None, tables: Any = None) -> list[Any]:
+        """Return encoded columns of some rows of both samples, or of both tables."""
+        tables = self.compared if tables is None else tables
         if issparse(tables[0]):
             return [Z[:, columns] for Z in tables]
         places = np.r_[tuple(self.encoder.output_slices_[j] for j in columns)]
         parts = [Z.take(places, axis=1) for Z in tables]
         ends = [
             (Z.min(axis=0), Z.max(axis=0))
-            if tables is self.compared
+            if isinstance(Z, np.ndarray)
             else (Z.least, Z.most)
             for Z in parts
         ]
@@ -1027,7 +1064,10 @@ class _Tables:
         # change no distance, and one column is faster than two.
         varies = np.ptp(np.concatenate(ends), axis=0) > 0
         varies[0] |= not varies.any()
-        return [Z.take(np.flatnonzero(varies), axis=1) for Z in parts]
+        parts = [Z.take(np.flatnonzero(varies), axis=1) for Z in parts]
+        if rows is None:
+            return parts
+        return [Z[some] for Z, some in zip(parts, rows, strict=True)]
 
     def draw_rows(self, n_rows: int) -> list[np.ndarray]:
         """Draw at most `n_rows` rows of each table, in their order."""
@@ -1036,40 +1076,72 @@ class _Tables:
         return [np.sort(generator.permutation(size)[:n_rows]) for size in sizes]
 
     def explain(
-        self, pvalue: float, test: Callable[..., float], level: float, max_columns: int
+        self,
+        pvalue: float,
+        named: list[int],
+        test: Callable[..., float],
+        level: float,
+        most: int,
+        in_series: bool,
     ) -> tuple[list[list[int]], float | None]:
-        """Name columns until the remaining columns do not differ significantly.
+        """Name columns and pairs of columns that differ significantly themselves.
+
+        If the columns that do not differ on their own differ together, one half of the
+        rows of both tables suggests pairs of them, and the other half tests these.
 
         Parameters
         ----------
         pvalue : float
             The p-value of the test of all columns.
+        named : list of int
+            Columns that differ on their own.
         test : callable
-            Takes the positions of some columns and returns the p-value of their test.
+            Takes the positions of some columns, and rows of both tables or None for all
+            rows, and returns the p-value of their test.
         level : float
-            Significance level.
-        max_columns : int
+            Significance level of these tests.
+        most : int
             Largest number of columns to name.
+        in_series : bool
+            Whether the rows are a series, whose halves are not random rows.
 
         Returns
         -------
         groups : list of list of int
-            Columns that differ together, the strongest group first.
+            Columns that differ, and pairs that differ together.
         remaining : float or None
             The p-value of the test of the other columns. None if there are no others.
         """
-        kept, others = self.draw_rows(EXPLAINED_ROWS)
-        pairs = (self.of([j]) for j in range(len(self.encoder.kinds_)))
-        blocks = [np.concatenate((x[kept], y[others])) for x, y in pairs]
-        groups: list[list[int]] = []
-        left, remaining = list(range(len(blocks))), cast(float | None, pvalue)
-        while remaining is not None and remaining <= level and max_columns:
-            some = drifting_set([blocks[j] for j in left], len(kept), self.mmd.n_jobs)
-            groups.append([left[i] for i in some[:max_columns]])
-            max_columns -= len(groups[-1])
-            left = [j for j in left if j not in groups[-1]]
-            remaining = test(left) if left else None
+        if not most:
+            return [], pvalue
+
+        def of_others(known: list[int]) -> tuple[list[int], float | None]:
+            others = [j for j in range(len(self.columns)) if j not in known]
+            if len(known) * len(others) == 0:
+                return others, None if known else pvalue
+            return others, test(others, None)
+
+        groups = [[j] for j in named[:most]]
+        others, remaining = of_others(named[:most])
+        room = (most - len(groups)) // 2
+        if room and len(others) > 1 and remaining is not None and remaining <= level:
+            halves = [self._halves(len(Z), in_series) for Z in self.compared]
+            search, check = zip(*halves, strict=True)
+            blocks = [np.concatenate(self.of([j], search)) for j in others]
+            found = changed_pairs(blocks, len(search[0]))
+            pairs = [[others[i], others[j]] for i, j in found]
+            pvalues = holm(np.array([test(pair, check) for pair in pairs]))
+            groups += [pairs[i] for i in np.flatnonzero(pvalues <= level)[:room]]
+        if len(groups) > len(named):
+            _, remaining = of_others([j for group in groups for j in group])
         return groups, remaining
+
+    def _halves(self, n: int, in_series: bool) -> list[np.ndarray]:
+        """Return both halves of n rows, random ones unless they are a series."""
+        rows = np.arange(n)
+        if not in_series:
+            rows = generator_of(self.mmd.random_state).permutation(rows)
+        return [np.sort(rows[: n // 2]), np.sort(rows[n // 2 :])]
 
 
 def _n_values(tables: list[Any]) -> float:

@@ -803,7 +803,7 @@ class DriftReportDisplay(Display):
             "effect_sizes": columns["effect_size"],
             "adjusted_pvalues": columns["adjusted_pvalue"],
             "explains": columns["explanation"] > 0,
-            "pvalue": result.joint_test.pvalue,
+            "pvalue": result.pvalue,
             "level": result.level,
         }
 
