@@ -220,6 +220,12 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Check every parameter, and the options of `test`."""
         settings = self._check_params()
         check_flag(paired, "paired")
+        if paired and given.get("clusters") is not None:
+            raise ValueError(
+                f"paired == True, must be False for clusters == "
+                f"{shown(given['clusters'])}. Clusters that are in both samples are "
+                "paired already."
+            )
         on_pairs = paired or settings.on_pairs
         settings = replace(settings, paired=paired, on_pairs=on_pairs)
         options = check_options(*self._methods(settings), **given)

@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from skdiscrepancy._data.checks import check_number, draw_seeds, generator_of, warn_user
+from skdiscrepancy._data.checks import (
+    check_number,
+    draw_seeds,
+    generator_of,
+    shown,
+    warn_user,
+)
 from skdiscrepancy._gram.run import QUIET, Run, one_openmp_thread, run_all
 from skdiscrepancy._nulls.row_order import (
     check_block_length,
@@ -82,6 +88,9 @@ class TestResult(SizedResult):
     block_length : int or None
         Rows of a block if the test resampled whole blocks of consecutive rows, for rows
         of a series. None if the test treated rows as independent.
+    n_clusters : int or None
+        Number of clusters if the test resampled whole clusters of rows. None if the
+        test had no `clusters`.
 
     See Also
     --------
@@ -124,6 +133,7 @@ class TestResult(SizedResult):
     pvalues: np.ndarray
     null_limit: Any = None
     block_length: int | None = None
+    n_clusters: int | None = None
 
     _display = "NullDistributionDisplay"
     _shown_first = "smallest p-values"
@@ -143,8 +153,9 @@ class TestResult(SizedResult):
         summary: dict[str, Any] = {"statistic": self.statistic, "pvalue": self.pvalue}
         summary |= self._effect_words()
         summary["method"] = self.method
-        if self.block_length is not None:
-            summary["block_length"] = self.block_length
+        for name in ("block_length", "n_clusters"):
+            if getattr(self, name) is not None:
+                summary[name] = getattr(self, name)
         return summary
 
     def _columns(self) -> dict[str, Any]:
@@ -179,6 +190,16 @@ class Options(NamedTuple):
     inflation: float = 1.0
     # Number of random features, None for exact kernels.
     n_components: int | None = None
+    # What the user passed, then the cluster of each row of every sample, then the first
+    # row of each cluster in the order of the test, and the number of rows.
+    clusters: Any = None
+
+    @property
+    def units(self) -> str:
+        """What the test resamples."""
+        if self.clusters is not None:
+            return "clusters"
+        return "rows" if self.block_length is None else "blocks"
 
     @property
     def wants_blocks(self) -> bool:
@@ -219,6 +240,7 @@ def check_options(
     n_resamples: int = 999,
     pooling: str = "max",
     block_length: int | str | None = None,
+    clusters: Any = None,
 ) -> Options:
     """Check the options of a test. "auto" is the first of the allowed methods.
 
@@ -243,11 +265,29 @@ def check_options(
                 f"one of {('auto', *for_blocks)}."
             )
         allowed = for_blocks
+    if clusters is not None:
+        given = f"clusters == {shown(clusters)}, must be None for"
+        if not for_blocks:
+            raise ValueError(
+                f"{given} this design. Whole clusters need design='u' or design='v'."
+            )
+        for name, value, wanted in (
+            ("method", method, "auto"),
+            ("block_length", block_length, None),
+        ):
+            if value != wanted:
+                raise ValueError(
+                    f"{given} {name} == {value!r}. Whole clusters need "
+                    f"{name}={wanted!r}."
+                )
+        # Nobody is warned that rows of one cluster are alike.
+        block_length = 1
     n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=1)
     if pooling not in TEST_POOLINGS:
         raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
     method = allowed[0] if method == "auto" else method
-    return Options(method, n_resamples, GROUPS, pooling, block_length)
+    options = Options(method, n_resamples, GROUPS, pooling, block_length)
+    return options._replace(clusters=clusters)
 
 
 def null_scales(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -289,7 +329,7 @@ def refuse(lost: np.ndarray) -> None:
 
 
 def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> None:
-    """Warn if a test of few rows or blocks cannot reject, whatever the data are.
+    """Warn if a test of few rows, blocks or clusters cannot reject, for any data.
 
     `n_distinct` is the largest number of resamples, including the data, whose
     statistics differ.
@@ -298,7 +338,8 @@ def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> No
         warn_user(
             f"The smallest possible p-value of this test is about {1 / n_distinct:.2g},"
             f" because so few {of} have only {n_distinct:g} different {resamples}. The "
-            f"test cannot reject at the significance level {LEVEL}. Pass more rows"
+            f"test cannot reject at the significance level {LEVEL}. Pass more "
+            f"{'clusters' if of == 'clusters' else 'rows'}"
             f"{', or a smaller block_length' * (of == 'blocks')}."
         )
 
@@ -363,6 +404,7 @@ def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
         statistics=statistics,
         pvalues=pvalues,
         block_length=options.block_length,
+        n_clusters=None if options.clusters is None else len(options.clusters) - 1,
     )
 
 
