@@ -1,7 +1,7 @@
 """Measure how often tests of rows in clusters reject, with and without `clusters`.
 
 Usage: ``python benchmarks/clusters.py [--draws N] [--only NAME] [--output DIR]``. It
-prints a line for each setting and writes ``clusters.csv``. The null hypotheses are true.
+prints a line for each setting and writes ``clusters.csv``. Null hypotheses are true.
 The sleep study is simulated from the variance components that lme4 publishes: 18
 subjects of 10 days. The fertility rates of 20 random countries in 30 years need
 statsmodels. One thread; about 3 minutes for 1000 draws.
@@ -75,15 +75,15 @@ def split(rng, draw, effect=0.0, n_samples=2):
 def divide(rng, draw, effect=0.0):
     """Return the p-value for random rows of each cluster, a third in one sample.
 
-    Each cluster has another deviation in the second sample.
+    Each cluster has a deviation of its own in each sample.
     """
     values, labels = draw(rng)
     n_rows = len(values) // (labels[-1] + 1)
     second = np.concatenate(
         [rng.permutation(n_rows) >= n_rows // 3 for _ in range(labels[-1] + 1)]
     )
-    own = 20 * rng.normal(size=labels[-1] + 1)
-    values = values + second * (own[labels] + effect)
+    own = 14 * rng.normal(size=(labels[-1] + 1, 2))
+    values = values + own[labels, second.astype(int)] + effect * second
     both, given = [values[~second], values[second]], [labels[~second], labels[second]]
     return lambda clusters, **how: (
         mmd_test(*both, clusters=given if clusters else None, **how).pvalue

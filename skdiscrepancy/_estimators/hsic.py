@@ -14,12 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skdiscrepancy._data.arrays import (
-    as_block,
-    is_on_disk,
-    tag_target,
-    warn_of_other_index,
-)
+from skdiscrepancy._data.arrays import is_on_disk, tag_target, warn_of_other_index
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -36,25 +31,13 @@ from skdiscrepancy._gram.frequency_groups import FeaturePair
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import paired_blocks, piece_rows
 from skdiscrepancy._gram.run import in_one_blas_thread
-from skdiscrepancy._gram.tiles import PairWeights, WeightedGram
-from skdiscrepancy._nulls.groups import (
-    accurate_group_sums,
-    one_sample_methods,
-    one_sample_test,
-    sign_test,
-)
+from skdiscrepancy._nulls.clusters import clusters_of_pairs_test
+from skdiscrepancy._nulls.groups import one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
-from skdiscrepancy._nulls.pvalues import (
-    GROUPS,
-    OPTIONS,
-    Options,
-    TestResult,
-    check_options,
-)
+from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import REMEDIES, columns_of
 from skdiscrepancy._nulls.shifts import feature_window_test, shift_test, windows
 from skdiscrepancy._statistics.dependence import (
-    centred_between,
     dependence_of_features,
     hsic_noise,
     hsic_projections,
@@ -77,9 +60,6 @@ from skdiscrepancy.kernels._base import (
 )
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
 from skdiscrepancy.tables import encode_target, fit_target_encoder, layout_of
-
-# More clusters have random signs, because a matrix for each kernel would take long.
-MOST_CLUSTERS = 1000
 
 
 def reads_labels(settings: Settings) -> bool:
@@ -464,7 +444,8 @@ class HSICEstimator(BaseDiscrepancy):
         options = options.with_block_length(len(X), *sides, **words)
         if options.clusters is not None:
             options = options.ready(self._members(), self.random_state, self._run)
-            return self._test_clusters(X, y, options)
+            both = (X, self.kernels_), (y, self.target_kernels_)
+            return clusters_of_pairs_test(*both, options, self._gram_options())
         paired = settings.on_pairs
         if len(X) < 4 and not paired and options.method != "asymptotic":
             raise ValueError(f"n_samples == {len(X)}, must be >= 4 for an HSIC test.")
@@ -480,54 +461,6 @@ class HSICEstimator(BaseDiscrepancy):
             return shift_test((X, self.kernels_), (y, self.target_kernels_), options)
         x, z = self._grams(X, y, settings)
         return one_sample_test(paired_core(x, z, design), design, options)
-
-    def _test_clusters(self, X: Any, y: Any, options: Options) -> TestResult:
-        """Test whether X and y are independent, by whole clusters of rows.
-
-        If X or y is constant in every cluster, a cluster is one observation, with the
-        mean embeddings of its rows, and clusters are permuted. If not, or if there are
-        many clusters, each cluster has a random sign.
-        """
-        codes, run = options.clusters[0], {"run": options.run}
-        n_clusters = codes.max() + 1
-        if n_clusters < 4:
-            raise ValueError(
-                f"clusters has {n_clusters} different labels, must have at least 4 for "
-                "an HSIC test."
-            )
-        # In random order, because there may be several clusters in a group.
-        codes = options.generator.permutation(n_clusters)[codes]
-        order = np.argsort(codes, kind="stable")
-        starts = np.flatnonzero(np.diff(codes[order], prepend=-1, append=-1))
-        options = options._replace(clusters=starts)
-        sides = (X[order], self.kernels_), (y[order], self.target_kernels_)
-        first, size = starts[:-1], np.diff(starts)
-        constant = []
-        for rows, _ in sides:
-            others = as_block(rows) != as_block(rows[np.repeat(first, size)])
-            constant.append(others.sum() == 0)
-        if all(constant) or (any(constant) and n_clusters <= MOST_CLUSTERS):
-            observations = [
-                (rows[first], kernels) if fixed else self._means(rows, kernels, starts)
-                for (rows, kernels), fixed in zip(sides, constant, strict=True)
-            ]
-            return shift_test(*observations, options)
-        # The rows of each cluster have the same weight together.
-        w = np.repeat(1 / size, size)
-        x, z = (centred_between(gram(k, rows, **run), w, starts) for rows, k in sides)
-        core = WeightedGram(x * z, PairWeights(w, [(1.0, w)]))
-        how = {"method": "wild", "n_groups": GROUPS, "n_components": None}
-        return sign_test(core, options._replace(**how))
-
-    def _means(self, rows: Any, kernels: Any, starts: np.ndarray) -> tuple[Any, Any]:
-        """Return clusters as rows, and the means of kernels over their pairs of rows.
-
-        The U-statistic does not need the means within clusters.
-        """
-        core, size = gram(kernels, rows, **self._gram_options()), np.diff(starts)
-        core.in_order = True
-        means = accurate_group_sums(core, starts).groups / np.outer(size, size)
-        return positions_of(means[0]), list(map(PrecomputedKernel, means))
 
     def _grams(self, X: Any, y: Any, settings: Settings) -> list[Any]:
         """Return the Gram operators of X and of y. All pairs need exact kernels."""

@@ -20,7 +20,6 @@ from skdiscrepancy._data.arrays import (
     as_block,
     as_rows,
     check_weights,
-    encode_labels,
     refuse_missing,
 )
 from skdiscrepancy._data.checks import (
@@ -35,10 +34,9 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._gram.features import stacked
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
-from skdiscrepancy._gram.tiles import PairWeights, WeightedGram
+from skdiscrepancy._nulls.clusters import clusters_of_samples_test
 from skdiscrepancy._nulls.groups import (
     one_sample_methods,
     one_sample_test,
@@ -242,7 +240,8 @@ def samples_test(
     design, on_pairs, generator = settings.design, settings.on_pairs, options.generator
     in_series = options.block_length is not None
     if options.clusters is not None:
-        return cluster_test(samples, options, n_components)
+        options = options._replace(n_components=n_components)
+        return clusters_of_samples_test(samples, options)
     by_groups = settings.paired or in_series or n_components is not None
     by_groups = design.complete and (by_groups or not on_pairs)
     if on_pairs:
@@ -269,53 +268,6 @@ def samples_test(
         return sign_test(core, options)
     unbiased = not design.biased
     return permutation_test(core, list(map(len, samples)), options, unbiased=unbiased)
-
-
-def cluster_test(
-    samples: Sequence[Any], options: Options, n_components: int | None
-) -> TestResult:
-    """Test whether samples have the same distribution, by whole clusters of rows.
-
-    A cluster is one observation, the mean embedding of its rows, and clusters of one
-    sample are permuted. If all clusters are in both samples, an observation is the
-    difference of two mean embeddings, and its sign changes.
-    """
-    sizes, generator = list(map(len, samples)), options.generator
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    codes = encode_labels(np.concatenate(options.clusters)[:, np.newaxis])
-    counts = np.zeros((codes.max() + 1, len(sizes)))
-    np.add.at(counts, (codes, owners), 1)
-    n_own, n_both = (counts > 0).sum(axis=0), ((counts > 0).sum(axis=1) > 1).sum()
-    if n_both and (n_both < len(counts) or len(sizes) > 2):
-        raise ValueError(
-            f"clusters has {len(counts) - n_both} clusters in one sample and {n_both} "
-            "clusters in several samples, must have each cluster in one sample, or if "
-            "there are two samples, each cluster in both. Keep only the rows of the "
-            "clusters of one kind."
-        )
-    if n_own.min() < 2:
-        raise ValueError(
-            f"clusters has {n_own.min()} cluster in a sample, must have at least 2 in "
-            "each sample, because one cluster does not show how much clusters differ."
-        )
-    # In random order, because there may be several clusters in a group.
-    ranks = generator.permutation(len(counts))[codes]
-    order = np.lexsort((ranks,) if n_both else (ranks, owners))
-    weights = (1 / counts[codes, owners])[order]
-    if n_both:
-        weights *= 1 - 2 * owners[order]
-    rows = as_rows(stacked(list(map(as_block, samples))))[order]
-    seed = None if n_components is None else draw_seeds(generator, 1)[0]
-    how: dict[str, Any] = {"n_components": n_components, "seed": seed}
-    core = gram(options.kernels, rows, weights=[weights], run=options.run, **how)
-    core.in_order = True
-    if n_components is None:
-        core = WeightedGram(core, PairWeights(weights, [(1.0, weights)]))
-    starts = np.flatnonzero(np.diff(ranks[order], prepend=-1, append=-1))
-    options = options._replace(clusters=starts)
-    if n_both:
-        return sign_test(core, options._replace(method="swap"))
-    return permutation_test(core, n_own.tolist(), options)
 
 
 @declares_parameters
@@ -589,7 +541,7 @@ class MMDEstimator(BaseDiscrepancy):
         return replace(result, _effect=effect)
 
     @explains_keywords
-    @takes_parameters_of(check_options, names=" ".join((*OPTIONS, "paired")))
+    @takes_parameters_of(check_options, first=" ".join(OPTIONS))
     def test(
         self, X: ArrayLike, y: Any = None, *, paired: bool = False, **given: Any
     ) -> TestResult:

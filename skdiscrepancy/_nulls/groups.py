@@ -190,7 +190,7 @@ def permutation_test(
     M, n_pairs = sums.groups, [size * (size - unbiased) for size in sizes]
     # The first norm is proportional to the standard deviation under permutations. The
     # norm of the whole matrix favours small bandwidths.
-    norms: Any = [0.0, 0.0]
+    norms = np.zeros((2, len(M)))
     if clusters is None:
         norms = null_scales(sums.rows, sums.squares)
     if options.units != "rows":
@@ -216,7 +216,7 @@ def permutation_test(
     ]
     statistic = partial(mean_of_pairs, M, weights, -1 / n_across)
     drawn = draw_owners(owners, levels, options)
-    scales = np.sqrt(2 * k - 2) / n_across * np.array(norms)
+    scales = np.sqrt(2 * k - 2) / n_across * norms
     return group_null(statistic, drawn, scales, options, n_forms=k - (k == 2))
 
 

@@ -12,13 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from skdiscrepancy._data.checks import (
-    check_number,
-    draw_seeds,
-    generator_of,
-    shown,
-    warn_user,
-)
+from skdiscrepancy._data.checks import check_number, draw_seeds, generator_of, warn_user
 from skdiscrepancy._gram.run import QUIET, Run, one_openmp_thread, run_all
 from skdiscrepancy._nulls.row_order import (
     check_block_length,
@@ -240,7 +234,6 @@ def check_options(
     n_resamples: int = 999,
     pooling: str = "max",
     block_length: int | str | None = None,
-    clusters: Any = None,
 ) -> Options:
     """Check the options of a test. "auto" is the first of the allowed methods.
 
@@ -265,29 +258,11 @@ def check_options(
                 f"one of {('auto', *for_blocks)}."
             )
         allowed = for_blocks
-    if clusters is not None:
-        given = f"clusters == {shown(clusters)}, must be None for"
-        if not for_blocks:
-            raise ValueError(
-                f"{given} this design. Whole clusters need design='u' or design='v'."
-            )
-        for name, value, wanted in (
-            ("method", method, "auto"),
-            ("block_length", block_length, None),
-        ):
-            if value != wanted:
-                raise ValueError(
-                    f"{given} {name} == {value!r}. Whole clusters need "
-                    f"{name}={wanted!r}."
-                )
-        # Nobody is warned that rows of one cluster are alike.
-        block_length = 1
     n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=1)
     if pooling not in TEST_POOLINGS:
         raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
     method = allowed[0] if method == "auto" else method
-    options = Options(method, n_resamples, GROUPS, pooling, block_length)
-    return options._replace(clusters=clusters)
+    return Options(method, n_resamples, GROUPS, pooling, block_length)
 
 
 def null_scales(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ from skdiscrepancy._statistics.noise import (
     too_few_rows,
 )
 from skdiscrepancy._statistics.second_order import Statistics, check_finite, warn_unused
-from skdiscrepancy.designs import Design, square
+from skdiscrepancy.designs import Design
 
 
 class Norms(NamedTuple):
@@ -136,25 +136,6 @@ def centring_offsets(
         offsets = (row_sums - known[:, np.newaxis]) / gaps
         offsets[:, d] = largest
         return offsets
-
-
-def centred_between(gram: Gram, weights: np.ndarray, starts: np.ndarray) -> Gram:
-    """Return matrices of which the sums over the rows of other clusters are zero.
-
-    The rows of each cluster are consecutive, from `starts`, and their weights sum to
-    one. If each row is a cluster, the matrices are those of the U-statistic.
-    """
-    size, n = np.diff(starts), len(starts) - 1
-    within = [square(*ends, diagonal=True) for ends in pairwise(starts.tolist())]
-    sums = gram.sums(weights)
-    sums -= np.concatenate([own for own, _ in gram.walk(within, weights)], axis=1)
-    # The offsets f of the rows i of a cluster solve (n - 1) f_i + F - F_c = sums_i,
-    # where F is the sum of f over all clusters, and F_c the sum over this cluster.
-    totals = np.add.reduceat(weights * sums, starts[:-1], axis=1)
-    total = totals.sum(axis=1, keepdims=True) / (2 * (n - 1))
-    own = (totals - total) / (n - 2)
-    offsets = (sums - total + np.repeat(own, size, axis=1)) / (n - 1)
-    return gram.centred(offsets)
 
 
 def complete_hsic(

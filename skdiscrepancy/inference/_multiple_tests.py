@@ -833,11 +833,6 @@ def read_k_samples(
 
 def _parts(rows: Any, labels: np.ndarray) -> tuple[list[Any], list[Any]]:
     """Return the rows of each label, and the labels, sorted if possible."""
-    if len(labels) != len(rows):
-        raise ValueError(
-            f"groups has {len(labels)} labels, must have one for each of the "
-            f"{len(rows)} rows of samples[0]."
-        )
     codes = encode_labels(labels[:, np.newaxis])
     found, first = np.unique(codes, return_index=True)
     names = [labels[i] for i in first]

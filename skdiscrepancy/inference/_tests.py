@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import chain, product, repeat
+from itertools import chain, product, repeat, starmap
 from operator import mul
 from typing import Any
 
@@ -216,22 +216,15 @@ def with_clusters(
         return some, settings
     if isinstance(clusters, (str, int)) or len(some) == 1:
         clusters = [clusters] * len(some)
-    elif not isinstance(clusters, (list, tuple)) or len(clusters) != len(some):
+    if not isinstance(clusters, (list, tuple)) or len(clusters) != len(some):
         raise ValueError(
             f"clusters == {shown(clusters)}, must be the name of a column, or a list "
             f"with the labels of each of the {len(some)} samples."
         )
-    labels = []
-    for i, (own, name) in enumerate(zip(clusters, names, strict=False)):
-        some[i], found = divide(as_table(some[i]), own, "clusters", name)
-        if len(found) != n_rows(some[i]):
-            raise ValueError(
-                f"clusters has {len(found)} labels for {name}, must have one for each "
-                f"of its {n_rows(some[i])} rows."
-            )
-        labels.append(found[:, np.newaxis])
-    ends = np.cumsum(list(map(len, labels)))[:-1]
-    codes = np.split(encode_labels(*labels), ends)
+    each = zip(map(as_table, some), clusters, repeat("clusters"), names, strict=False)
+    some, labels = map(list, zip(*starmap(divide, each), strict=True))
+    codes = encode_labels(*(own[:, np.newaxis] for own in labels))
+    codes = np.split(codes, np.cumsum(list(map(len, labels)))[:-1])
     options = settings.options._replace(clusters=codes)
     return some, replace(settings, options=options)
 
@@ -264,9 +257,11 @@ def divide(
             )
         labels, table = table[labels], take_columns(table, rest)
     found = as_array(labels, name)
-    if found.ndim != 1 or not len(found):
+    if found.ndim != 1 or not 0 < len(found) == n_rows(table):
+        has = f"{len(found)} labels" if found.ndim == 1 else f"shape {found.shape}"
         raise ValueError(
-            f"{name} has shape {found.shape}, must have one label for each row."
+            f"{name} has {has}, must have one for each of the {n_rows(table)} rows of "
+            f"{of}."
         )
     refuse_missing(found, name)
     return table, found
