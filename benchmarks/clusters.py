@@ -21,6 +21,7 @@ import numpy as np
 from skdiscrepancy import hsic_test, k_sample_test, mmd_test
 
 LEVEL = 0.05
+SEEDS = 10**6
 DAYS = np.arange(10.0)
 
 
@@ -127,8 +128,10 @@ def rejections(make, args, draws, *, clusters):
     rejected = 0
     for seed in range(draws):
         test = make(np.random.RandomState(seed), *args)
-        how = {} if clusters else {"block_length": 1}
-        rejected += test(clusters, random_state=seed, n_jobs=1, **how) <= LEVEL
+        # The data and the permutations have different seeds.
+        how = {"random_state": SEEDS + seed, "n_jobs": 1}
+        how |= {} if clusters else {"block_length": 1}
+        rejected += test(clusters, **how) <= LEVEL
     return rejected / draws
 
 

@@ -1104,9 +1104,10 @@ def k_sample_test(
         options = options._replace(n_resamples=resamples(len(pairs)))
     collection = collection_of(estimator, rows, settings.kernels, layout)
     sizes = list(map(len, rows))
+    columns: list[Any] = []
     if options.wants_blocks:
         columns = [columns_of(part, collection, all_rows=True) for part in rows]
-        options = options.with_block_length(min(sizes), *columns)
+    options = options.with_block_length(min(sizes), *columns)
     options = options.ready(collection, estimator.random_state, estimator._run)
     # A test takes time with the square of the number of rows, or of linear features.
     n_components = estimator.n_components
