@@ -440,7 +440,7 @@ class HSICEstimator(BaseDiscrepancy):
             for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
         ]
         names = "X", "y"
-        words = {"names": names, "both": True, "remedy": REMEDIES}
+        words: Any = {"names": names, "both": True, "remedy": REMEDIES}
         options = options.with_block_length(len(X), *sides, **words)
         if options.clusters is not None:
             options = options.ready(self._members(), self.random_state, self._run)

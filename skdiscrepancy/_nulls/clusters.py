@@ -92,7 +92,7 @@ def clusters_of_pairs_test(
             means = accurate_group_sums(core, starts).groups / np.outer(size, size)
             own = positions_of(means[0]), list(map(PrecomputedKernel, means))
             observations.append(own)
-        return shift_test(*observations, options)
+        return shift_test(observations[0], observations[1], options)
     w = np.repeat(1 / size, size)
     cores = [_centred(gram(k, Z, run=options.run), w, starts) for Z, k in sides]
     core = WeightedGram(cores[0] * cores[1], PairWeights(w, [(1.0, w)]))

@@ -649,8 +649,8 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTestsRe
     [0.806, 0.003, 0.806]
     """
     estimator, settings = checked_tests(MMDEstimator, **params)
-    tables, settings = with_clusters(settings, X, Y)
-    return two_sample_columns(*tables, estimator, settings)
+    (X, Y), settings = with_clusters(settings, X, Y)
+    return two_sample_columns(X, Y, estimator, settings)
 
 
 def two_sample_columns(
@@ -776,7 +776,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
         rows = target.reshape(len(target), -1)
         columns.append(ColumnSample([rows], are_labels(rows), [0.0]))
         orders = [column.order(*column.parts) for column in columns]
-        words = {"names": [*names, "y"], "both": True, "n_left": len(names)}
+        words: Any = {"names": [*names, "y"], "both": True, "n_left": len(names)}
         warn_if_dependent(*orders, **words, remedy=REMEDIES)
     return tests
 

@@ -224,8 +224,8 @@ def with_clusters(
     each = zip(map(as_table, some), clusters, repeat("clusters"), names, strict=False)
     some, labels = map(list, zip(*starmap(divide, each), strict=True))
     codes = encode_labels(*(own[:, np.newaxis] for own in labels))
-    codes = np.split(codes, np.cumsum(list(map(len, labels)))[:-1])
-    options = settings.options._replace(clusters=codes)
+    each_code = np.split(codes, np.cumsum(list(map(len, labels)))[:-1])
+    options = settings.options._replace(clusters=each_code)
     return some, replace(settings, options=options)
 
 
