@@ -1014,6 +1014,8 @@ class ConditionalTestResult(TestResult):
     block_length : int or None
         Rows of a block if consecutive rows share a random sign, for rows of a series.
         None if the test treated rows as independent.
+    n_clusters : None
+        The test has no clusters.
     effect_size : None
         The test compares residuals, whose dependence has no effect size.
     r2_X : float
