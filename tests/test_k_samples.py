@@ -47,6 +47,12 @@ def test_statistic_is_the_weighted_mean_of_all_pairs(sizes):
     assert_allclose(result.overall.statistics, mean_of_pairs(parts), rtol=1e-10)
 
 
+def test_blocks_of_one_row_are_independent_rows():
+    parts = samples(5, 9)
+    result = k_sample_test(*parts, **ONE, **FEW)
+    assert k_sample_test(*parts, block_length=1, **ONE, **FEW) == result
+
+
 def test_statistic_of_every_permutation_is_that_of_the_permuted_rows():
     sizes = (4, 6, 5)
     parts = samples(*sizes)

@@ -163,6 +163,10 @@ class Settings:
     errors: bool = False
 
 
+# What a test of whole clusters of rows needs.
+WHOLE = {"method": "auto", "block_length": None}
+
+
 @declares_parameters
 class BaseDiscrepancy(KeywordHints, BaseEstimator):
     """Base class of the estimators: checks their parameters and pools."""
@@ -219,13 +223,28 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Return the fitted kernels that are pooled."""
         return list(self.kernels_)
 
-    def _check_test(self, *, paired: bool = False, **given: Any) -> Settings:
+    def _check_test(
+        self, *, paired: bool = False, clusters: Any = None, **given: Any
+    ) -> Settings:
         """Check every parameter, and the options of `test`."""
         settings = self._check_params()
         check_flag(paired, "paired")
         on_pairs = paired or settings.on_pairs
         settings = replace(settings, paired=paired, on_pairs=on_pairs)
         options = check_options(*self._methods(settings), **given)
+        if clusters is not None:
+            wrong = [f"{n} == {v!r}" for n, v in given.items() if v != WHOLE.get(n, v)]
+            wrong += ["paired == True"] * paired
+            wrong += [] if settings.design.complete else [f"design == {self.design!r}"]
+            if wrong:
+                raise ValueError(
+                    f"clusters == {shown(clusters)}, must be None for "
+                    f"{' and '.join(wrong)}. Whole clusters need method='auto', "
+                    "block_length=None, and design='u' or design='v'. Clusters that "
+                    "are in both samples are paired without paired=True."
+                )
+            # Nobody is warned that rows of one cluster are alike.
+            options = options._replace(clusters=clusters, block_length=1)
         return replace(settings, options=options)
 
     def _choose_features(self, options: Any, rows: Any, *kernels: list[Any]) -> Any:

@@ -31,10 +31,11 @@ from skdiscrepancy._gram.frequency_groups import FeaturePair
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import paired_blocks, piece_rows
 from skdiscrepancy._gram.run import in_one_blas_thread
+from skdiscrepancy._nulls.clusters import clusters_of_pairs_test
 from skdiscrepancy._nulls.groups import one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import columns_of
+from skdiscrepancy._nulls.row_order import REMEDIES, columns_of
 from skdiscrepancy._nulls.shifts import feature_window_test, shift_test, windows
 from skdiscrepancy._statistics.dependence import (
     dependence_of_features,
@@ -400,11 +401,16 @@ class HSICEstimator(BaseDiscrepancy):
         sides = (X, self.kernels_), (y, self.target_kernels_)
         columns = [columns_of(*side, all_rows=options.wants_blocks) for side in sides]
         names = "X", "y"
-        options = options.with_block_length(len(X), *columns, names=names, both=True)
+        words: Any = {"names": names, "both": True, "remedy": REMEDIES}
+        options = options.with_block_length(len(X), *columns, **words)
         rules = self.kernels_, self.target_kernels_
         options = self._choose_features(options, (X, y), *rules)
         how = self._members(), self.random_state, self._run
-        if settings.on_pairs:
+        if options.clusters is not None:
+            result = clusters_of_pairs_test(
+                *sides, options.ready(*how), self._gram_options()
+            )
+        elif settings.on_pairs:
             x, z = self._grams(X, y, settings)
             core = paired_core(x, z, design)
             result = one_sample_test(core, design, options.ready(*how))

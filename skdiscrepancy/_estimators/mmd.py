@@ -36,6 +36,7 @@ from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection
 from skdiscrepancy._estimators.readers import Reader, layout_of
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
+from skdiscrepancy._nulls.clusters import clusters_of_samples_test
 from skdiscrepancy._nulls.groups import (
     one_sample_methods,
     one_sample_test,
@@ -43,7 +44,7 @@ from skdiscrepancy._nulls.groups import (
     sign_test,
 )
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import columns_of
+from skdiscrepancy._nulls.row_order import REMEDIES, columns_of
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
     over_design,
@@ -231,6 +232,8 @@ def samples_test(
     """
     design, on_pairs, generator = settings.design, settings.on_pairs, options.generator
     in_series, n_components = options.block_length is not None, options.n_components
+    if options.clusters is not None:
+        return clusters_of_samples_test(samples, options)
     by_groups = settings.paired or in_series or n_components is not None
     by_groups = design.complete and (by_groups or not on_pairs)
     if on_pairs:
@@ -623,7 +626,7 @@ class MMDEstimator(BaseDiscrepancy):
         columns = [columns_of(Z, kernels, all_rows=all_rows) for Z in samples]
         if on_pairs:
             columns = [differences(*columns)]
-        options = options.with_block_length(min(sizes), *columns)
+        options = options.with_block_length(min(sizes), *columns, remedy=REMEDIES)
         options = options.ready(kernels, self.random_state, run)
         options = self._choose_features(options, samples, kernels)
         result = samples_test(samples, settings, options)

@@ -216,7 +216,7 @@ class FeatureMaps:
     def accumulate_groups(self, k: int, F: Any, ones: Any, out: np.ndarray) -> None:
         """Add sums of features over groups of consecutive rows, to be finished.
 
-        `ones` is a sparse matrix with a line for each group, as `out` has.
+        `ones` is a sparse matrix with a line of weights for each group of `out`.
         """
         out += ones @ F
 

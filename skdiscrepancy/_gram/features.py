@@ -404,7 +404,7 @@ class FeatureGram(Gram):
         The sums of rows, and of squares, are estimated from about `n_examples` rows, or
         from all rows if there are fewer. Each group has its share of these rows, so
         permutations of groups do not change the sums. The diagonal is summed over each
-        group.
+        group. Weights of rows are factors of the features, but not of these examples.
         """
         if self.seed is None and not self.in_order:
             return super().group_sums(bounds)
@@ -422,7 +422,7 @@ class FeatureGram(Gram):
                 if self.in_order:
                     pieces = self.blocks.pieces()
                     numbers = (partial(_in_order, bounds, shares, p) for p in pieces)
-                task = self.blocks, _groups_of, maps, G
+                task = self.blocks, _groups_of, maps, G, self.stacked_weights
                 work = PieceTask(*task, merge=_merge_groups, is_large=True)
                 found = work.each(numbers)
                 sums, norms, examples = reduce(work.merge, (part for _, part in found))
@@ -479,14 +479,15 @@ def _extended(maps: FeatureMaps, k: int, F: Any) -> np.ndarray:
 
 
 def _groups_of(
-    maps: FeatureMaps, G: int, given: PieceRows
+    maps: FeatureMaps, G: int, weights: Weights, given: PieceRows
 ) -> tuple[list[Any], np.ndarray, Any]:
-    """Return sums over G groups; an example of group g has the number g + G."""
+    """Return weighted sums over G groups; an example of group g has number g + G."""
     chosen = np.flatnonzero(given.extra >= G)
     examples = given.positions[chosen], at_rows(given.block, chosen)
     # In the order of the groups, a strip of rows has few groups.
     order = np.argsort(given.extra % G, kind="stable")
     groups = (given.extra % G)[order]
+    w = np.ones(len(order)) if weights is None else weights[given.positions[order]]
     sums: list[Any] = [None] * maps.n_kernels
     diagonals = np.zeros((maps.n_kernels, G))
     together = [k for members in maps.families.values() for k in members]
@@ -501,7 +502,7 @@ def _groups_of(
             own, last = groups[strip], strip
             some = slice(int(own[0]), int(own[-1]) + 1)
             bounds, places = np.searchsorted(own, np.arange(G + 1)), np.arange(len(own))
-            entries = np.ones(len(own)), places, bounds[some.start : some.stop + 1]
+            entries = w[strip], places, bounds[some.start : some.stop + 1]
             ones = csr_array(entries, shape=(some.stop - some.start, len(own)))
         if issparse(F):
             part = csr_array((*entries[:2], bounds), shape=(G, len(own))) @ F
@@ -510,8 +511,7 @@ def _groups_of(
             if sums[k] is None:
                 sums[k] = np.zeros((G, *maps.shape(k)))
             maps.accumulate_groups(k, F, ones, sums[k][some])
-        norms = np.broadcast_to(maps.squares(k, F), len(own))
-        diagonals[k] += np.bincount(own, norms, G)
+        diagonals[k] += np.bincount(own, maps.squares(k, F) * w[strip] ** 2, G)
     return sums, diagonals, examples
 
 

@@ -180,23 +180,28 @@ def permutation_test(
     that O(n_groups^2) sums give the statistic of any permutation. The groups must hold
     random rows, or with a block length neighbouring rows of a series. Pairs of rows of
     the same or of neighbouring blocks of a series are left out, because they are alike
-    also without a difference.
+    also without a difference. With clusters, `sizes` are numbers of clusters, which are
+    permuted like single rows. Pairs of rows of one group of clusters are left out.
     """
-    length = options.block_length
+    length, clusters = options.block_length, options.clusters
     bounds, owners, levels = sample_groups(sizes, options.n_groups, length or 1)
     n_distinct = _n_arrangements(owners, levels, sizes)
-    warn_if_powerless(n_distinct, "permutations", "blocks" if length else "rows")
-    sums = accurate_group_sums(gram, bounds)
+    warn_if_powerless(n_distinct, "permutations", options.units)
+    sums = accurate_group_sums(gram, bounds if clusters is None else clusters[bounds])
+    M, n_pairs = sums.groups, [size * (size - unbiased) for size in sizes]
     # The first norm is proportional to the standard deviation under permutations. The
     # norm of the whole matrix favours small bandwidths.
-    M, norms = sums.groups, null_scales(sums.rows, sums.squares)
-    n_pairs = [size * (size - unbiased) for size in sizes]
-    if length is not None:
-        counts = far_pairs(bounds, owners, reach=1)
+    norms = np.zeros((2, len(M)))
+    if clusters is None:
+        norms = null_scales(sums.rows, sums.squares)
+    if options.units != "rows":
+        counts = far_pairs(bounds, owners, reach=0 if length is None else 1)
+        if clusters is not None:
+            norms[1] = np.sqrt(np.square(M[:, counts > 0]).sum(axis=1))
         M, norms[0] = centre_used(M, counts)
         own = [owners == a for a in range(len(sizes))]
         n_pairs = [counts[np.ix_(inside, inside)].sum() for inside in own]
-        options = options._replace(block_length=int(bounds[1]))
+        options = options._replace(block_length=length and int(bounds[1]))
     elif not unbiased:
         diagonal = sums.diagonal
         if diagonal is None:
@@ -289,17 +294,18 @@ def sign_test(gram: Gram, options: Options) -> TestResult:
     Pairs of rows of one group always have the sign +1, so resamples leave them out. The
     groups hold random rows, or with a block length neighbouring rows of a series. Then
     pairs of neighbouring blocks are left out, too, because neighbouring rows are alike.
-    For blocks and swaps, the statistic of the data leaves out the same pairs. For the
-    wild bootstrap of random rows, it is the complete U-statistic.
+    For blocks, clusters and swaps, the statistic of the data leaves out the same pairs.
+    For the wild bootstrap of random rows, it is the complete U-statistic.
     """
-    length = options.block_length
-    n_groups = min(gram.n // (length or 1), options.n_groups)
+    length, clusters = options.block_length, options.clusters
+    n = gram.n if clusters is None else len(clusters) - 1
+    n_groups = min(n // (length or 1), options.n_groups)
     # All signs can change together.
     n_distinct = 2.0 ** min(n_groups - 1, 64)
-    warn_if_powerless(n_distinct, "vectors of signs", "blocks" if length else "rows")
-    observed, scale, A, bounds = signed_groups(gram, n_groups)
-    n_pairs, with_data = gram.n * (gram.n - 1), 0
-    if length or options.method == "swap":
+    warn_if_powerless(n_distinct, "vectors of signs", options.units)
+    observed, scale, A, bounds = signed_groups(gram, n_groups, clusters)
+    n_pairs, with_data = n * (n - 1), 0
+    if options.units != "rows" or options.method == "swap":
         counts = far_pairs(bounds, 0, reach=1 if length else 0)
         A[:, counts == 0] = 0
         n_pairs, with_data = counts.sum(), 1
@@ -315,16 +321,20 @@ def sign_test(gram: Gram, options: Options) -> TestResult:
     return group_null(statistic, signs, (scale,), options, observed=observed)
 
 
-def signed_groups(gram: Gram, n_groups: int) -> tuple[Any, ...]:
+def signed_groups(
+    gram: Gram, n_groups: int, clusters: np.ndarray | None = None
+) -> tuple[Any, ...]:
     """Return U-statistics, and their standard deviations under random signs.
 
     Then the sums over pairs of different groups of rows, and the bounds of the groups.
-    Features have no sums of squares over pairs of rows, so the signs are those of the
-    groups, which hold random rows.
+    Bounds of groups of clusters are numbers of clusters. Features have no sums of
+    squares over pairs of rows, so the signs are those of the groups, which hold random
+    rows.
     """
-    n = gram.n
+    n = gram.n if clusters is None else len(clusters) - 1
     bounds = np.linspace(0, n, min(n, n_groups) + 1).astype(np.int64)
-    A, _, squares, _ = accurate_group_sums(gram, bounds)
+    of_rows = bounds if clusters is None else clusters[bounds]
+    A, _, squares, _ = accurate_group_sums(gram, of_rows)
     means, every = A.sum(axis=(1, 2)) / (n * (n - 1)), np.arange(len(bounds) - 1)
     A[:, every, every] = 0
     if not squares.size:

@@ -86,6 +86,9 @@ class TestResult(SizedResult):
         Number of random features of each kernel. None if the kernels are exact. By
         default, tests of more than 10 000 rows in total (of all samples, or of X and
         y) use 256 random features.
+    n_clusters : int or None
+        Number of clusters if the test resampled whole clusters of rows. None if the
+        test had no `clusters`.
 
     See Also
     --------
@@ -129,6 +132,7 @@ class TestResult(SizedResult):
     null_limit: Any = None
     block_length: int | None = None
     n_components: int | None = None
+    n_clusters: int | None = None
 
     _display = "NullDistributionDisplay"
     _shown_first = "smallest p-values"
@@ -148,7 +152,7 @@ class TestResult(SizedResult):
         summary: dict[str, Any] = {"statistic": self.statistic, "pvalue": self.pvalue}
         summary |= self._effect_words()
         summary["method"] = self.method
-        for name in ("block_length", "n_components"):
+        for name in ("block_length", "n_clusters", "n_components"):
             if getattr(self, name) is not None:
                 summary[name] = getattr(self, name)
         return summary
@@ -185,6 +189,16 @@ class Options(NamedTuple):
     inflation: float = 1.0
     # Number of random features, None for exact kernels.
     n_components: int | None = None
+    # What the user passed, then the cluster of each row of every sample, then the first
+    # row of each cluster in the order of the test, and the number of rows.
+    clusters: Any = None
+
+    @property
+    def units(self) -> str:
+        """What the test resamples."""
+        if self.clusters is not None:
+            return "clusters"
+        return "rows" if self.block_length is None else "blocks"
 
     @property
     def wants_blocks(self) -> bool:
@@ -295,7 +309,7 @@ def refuse(lost: np.ndarray) -> None:
 
 
 def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> None:
-    """Warn if a test of few rows or blocks cannot reject, whatever the data are.
+    """Warn if a test of few rows, blocks or clusters cannot reject, for any data.
 
     `n_distinct` is the largest number of resamples, including the data, whose
     statistics differ.
@@ -304,7 +318,8 @@ def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> No
         warn_user(
             f"The smallest possible p-value of this test is about {1 / n_distinct:.2g},"
             f" because so few {of} have only {n_distinct:g} different {resamples}. The "
-            f"test cannot reject at the significance level {LEVEL}. Pass more rows"
+            f"test cannot reject at the significance level {LEVEL}. Pass more "
+            f"{'clusters' if of == 'clusters' else 'rows'}"
             f"{', or a smaller block_length' * (of == 'blocks')}."
         )
 
@@ -370,6 +385,7 @@ def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
         pvalues=pvalues,
         block_length=options.block_length,
         n_components=options.n_components,
+        n_clusters=None if options.clusters is None else len(options.clusters) - 1,
     )
 
 

@@ -182,6 +182,13 @@ def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray |
     return np.equal.outer(codes, frequent).astype(np.float64)
 
 
+# Remedies for tests that know clusters.
+REMEDIES = (
+    "pass block_length='auto'. If some rows belong together, such as all rows of one "
+    "subject, pass `clusters` to mmd_test, hsic_test, k_sample_test or a column test"
+)
+
+
 def warn_if_dependent(
     *samples: np.ndarray | None,
     names: Sequence[Any] = (),

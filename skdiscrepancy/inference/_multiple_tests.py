@@ -70,13 +70,15 @@ from skdiscrepancy._estimators.readers import (
 )
 from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
-from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
+from skdiscrepancy._nulls.row_order import REMEDIES, columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import holm, sizes_of, step_down
 from skdiscrepancy.inference._tests import (
     checked_test,
+    divide,
     hsic_test,
     mmd_test,
     refuse_parts,
+    with_clusters,
 )
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, LinearKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
@@ -648,6 +650,7 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTestsRe
     [0.806, 0.003, 0.806]
     """
     estimator, settings = checked_tests(MMDEstimator, **params)
+    (X, Y), settings = with_clusters(settings, X, Y)
     return two_sample_columns(X, Y, estimator, settings)
 
 
@@ -671,7 +674,7 @@ def two_sample_columns(
             pairs = zip(orders, labels, strict=True)
             orders = [[None if of else differences(*own)] for own, of in pairs]
         owners = [name for name in names for _ in orders[0]]
-        warn_if_dependent(*chain(*orders), names=owners)
+        warn_if_dependent(*chain(*orders), names=owners, remedy=REMEDIES)
     return tests
 
 
@@ -749,6 +752,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
     [0.503, 0.003, 0.802]
     """
     estimator, settings = checked_tests(HSICEstimator, **params)
+    [X], settings = with_clusters(settings, X)
     reader = Reader(settings.kernels, 4, estimator.encoder, estimator)
     labels = reads_labels(settings)
     if kind_of_blocks(X):
@@ -773,8 +777,8 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
         rows = target.reshape(len(target), -1)
         columns.append(ColumnSample([rows], are_labels(rows), [0.0]))
         orders = [column.order(*column.parts) for column in columns]
-        known = [*names, "y"]
-        warn_if_dependent(*orders, names=known, both=True, n_left=len(names))
+        words: Any = {"names": [*names, "y"], "both": True, "n_left": len(names)}
+        warn_if_dependent(*orders, **words, remedy=REMEDIES)
     return tests
 
 
@@ -783,11 +787,12 @@ MIN_ROWS = 2
 
 
 def read_k_samples(
-    samples: Sequence[Any], groups: Any, reader: Reader
-) -> tuple[list[Any], list[Any], Any]:
+    samples: Sequence[Any], groups: Any, reader: Reader, clusters: Any = None
+) -> tuple[list[Any], list[Any], Any, Any]:
     """Read several samples, or one table that is divided by its groups.
 
-    Returns the rows and the name of each sample, and the layout of their columns.
+    Returns the rows and the name of each sample, the layout of their columns, and the
+    cluster of each row of each sample.
     """
     tables, labels = list(samples), None
     if groups is not None:
@@ -796,7 +801,7 @@ def read_k_samples(
                 f"k_sample_test got {len(tables)} samples, must be 1 if you pass "
                 "`groups`."
             )
-        tables[0], labels = _divide(as_table(tables[0]), groups)
+        tables[0], labels = divide(as_table(tables[0]), groups, "groups")
     elif len(tables) < 2 or str in map(type, tables):
         raise ValueError(
             f"k_sample_test got {len(tables)} samples, must be >= 2, all of them data, "
@@ -816,6 +821,7 @@ def read_k_samples(
     rows, names = reader.together(tables, titles), list(range(len(tables)))
     if labels is not None:
         rows, names = _parts(rows[0], labels)
+        clusters = clusters and _parts(clusters[0], labels)[0]
         titles = [f"The group {shown(name)} of `groups`" for name in names]
     for part, title in zip(rows, titles, strict=True):
         if len(part) < MIN_ROWS:
@@ -823,48 +829,11 @@ def read_k_samples(
                 f"{title} has {len(part)} rows, must have at least {MIN_ROWS} for a "
                 "test."
             )
-    return rows, names, layout_of(reader.encoder_, tables[0])
-
-
-def _divide(table: Any, groups: Any) -> tuple[Any, np.ndarray]:
-    """Return the table without the column of groups, and the label of each row."""
-    labels = groups
-    if isinstance(groups, (str, int)):
-        if not is_table(table):
-            raise ValueError(
-                f"groups == {groups!r}, must be one label for each row, because "
-                "samples[0] is not a DataFrame with columns of that name."
-            )
-        names = names_of(table)
-        if groups not in names:
-            raise ValueError(
-                f"groups == {groups!r}, must be a column of samples[0], one of "
-                f"{shown(names)}, or one label for each row."
-            )
-        rest = [name for name in names if name != groups]
-        if not rest:
-            raise ValueError(
-                f"samples[0] has no columns beside groups == {groups!r}, must have at "
-                "least one."
-            )
-        labels, table = table[groups], take_columns(table, rest)
-    refuse_blocks(table, "samples[0]")
-    found = as_array(labels, "groups")
-    if found.ndim != 1 or not len(found):
-        raise ValueError(
-            f"groups has shape {found.shape}, must have one label for each row."
-        )
-    refuse_missing(found, "groups")
-    return table, found
+    return rows, names, layout_of(reader.encoder_, tables[0]), clusters
 
 
 def _parts(rows: Any, labels: np.ndarray) -> tuple[list[Any], list[Any]]:
     """Return the rows of each label, and the labels, sorted if possible."""
-    if len(labels) != len(rows):
-        raise ValueError(
-            f"groups has {len(labels)} labels, must have one for each of the "
-            f"{len(rows)} rows of samples[0]."
-        )
     codes = encode_labels(labels[:, np.newaxis])
     found, first = np.unique(codes, return_index=True)
     names = [labels[i] for i in first]
@@ -998,7 +967,7 @@ class KSampleResult(Result):
 @takes_parameters_of(
     mmd_test,
     names="groups correction kernel bandwidth n_resamples pooling block_length "
-    f"encoder n_components {RUN}",
+    f"clusters encoder n_components {RUN}",
 )
 @in_one_blas_thread
 def k_sample_test(
@@ -1063,6 +1032,11 @@ def k_sample_test(
         leave out pairs of rows that are near in time, as in :func:`mmd_test`. "auto"
         chooses the length from the data. None treats rows as independent. See
         :ref:`series`.
+    clusters : str, list of array-like, array-like or None, default=None
+        Pass it if rows belong together, such as all rows of one subject: the name of a
+        column, which is then not compared, or a list with the labels of the rows of
+        each sample, or with `groups` one label for each row. Each cluster must be in
+        one sample, and the tests permute whole clusters. See :ref:`clusters`.
     encoder : "auto", None or transformer, default="auto"
         "auto" encodes every DataFrame with
         :class:`~skdiscrepancy.TableEncoder`, so that every column counts the
@@ -1122,16 +1096,20 @@ def k_sample_test(
     params["n_resamples"] = resamples(1) if n_resamples is None else n_resamples
     estimator, settings = checked_test(MMDEstimator, params)
     reader = estimator._reader(settings.kernels, 1)
-    rows, names, layout = read_k_samples(samples, groups, reader)
-    pairs = list(combinations(range(len(rows)), 2))
+    titles = [f"samples[{i}]" for i in range(len(samples))]
+    tables, settings = with_clusters(settings, *samples, names=titles)
     options = settings.options
+    read = read_k_samples(tables, groups, reader, options.clusters)
+    rows, names, layout, clusters = read
+    pairs = list(combinations(range(len(rows)), 2))
     if n_resamples is None:
         options = options._replace(n_resamples=resamples(len(pairs)))
     collection = collection_of(estimator, rows, settings.kernels, layout)
     sizes = list(map(len, rows))
+    columns: list[Any] = []
     if options.wants_blocks:
         columns = [columns_of(part, collection, all_rows=True) for part in rows]
-        options = options.with_block_length(min(sizes), *columns)
+    options = options.with_block_length(min(sizes), *columns)
     options = estimator._choose_features(options, rows, collection)
     options = options.ready(collection, estimator.random_state, estimator._run)
     # A test takes time with the square of the number of rows, or of linear features.
@@ -1146,6 +1124,8 @@ def k_sample_test(
             if i > 0:
                 options = options.ready(collection, seeds[i - 1], options.run)
             some = [rows[a] for a in own]
+            if clusters is not None:
+                options = options._replace(clusters=[clusters[a] for a in own])
             result = samples_test(some, settings, options)
             if len(some) == 2:
                 result = replace(result, _effect=estimator._effect(*some, None, None))

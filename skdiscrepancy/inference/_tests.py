@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import chain, product, repeat
+from itertools import chain, product, repeat, starmap
 from operator import mul
 from typing import Any
 
@@ -22,8 +22,11 @@ from skdiscrepancy._data.arrays import (
     as_labels,
     encode_labels,
     is_numeric,
+    n_rows,
+    names_of,
     refuse_blocks,
     refuse_different_labels,
+    refuse_missing,
     refuse_numbers_among_labels,
     warn_of_other_index,
 )
@@ -40,6 +43,7 @@ from skdiscrepancy._data.frames import (
     as_table,
     check_column_encoder,
     is_table,
+    take_columns,
 )
 from skdiscrepancy._estimators.base import Settings, check_parameters, warn_of_spreads
 from skdiscrepancy._estimators.hsic import HSICEstimator
@@ -93,7 +97,9 @@ from skdiscrepancy.kernels._radial import (
 from skdiscrepancy.tables import TableEncoder
 
 # Keywords that come first in the signature of a test.
-FIRST = "method n_resamples pooling bandwidth target_bandwidth block_length paired"
+FIRST = (
+    "method n_resamples pooling bandwidth target_bandwidth block_length clusters paired"
+)
 # Parameters of estimators that have no effect on a test, or belong to a "grid".
 WITHOUT = "n_bandwidths second_order normalize squared fuse_nu"
 
@@ -106,7 +112,9 @@ WITHOUT = "n_bandwidths second_order normalize squared fuse_nu"
     bandwidth="dyadic",
     n_components="auto",
 )
-def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
+def mmd_test(
+    X: ArrayLike, Y: ArrayLike, *, clusters: Any = None, **params: Any
+) -> TestResult:
     """Test whether two samples have the same distribution.
 
     A small p-value means that the distributions differ. The test can detect any
@@ -151,6 +159,13 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
         "auto" chooses the length from the data by the rule of [2]_. None treats rows as
         independent, and warns if they clearly are not. 1 does not warn. Needs a
         complete design. See :ref:`series`.
+    clusters : str, tuple of two array-like or None, default=None
+        Pass it if rows belong together, such as all rows of one subject, user or day:
+        the name of a column of both DataFrames, which is then not compared, or the
+        labels of the rows of X and those of Y. Each cluster counts as one observation,
+        the mean over its rows. If each cluster is in one sample, the test permutes
+        whole clusters. If each cluster is in both samples, it swaps the two parts of
+        random clusters, as for pairs. Needs a complete design. See :ref:`clusters`.
     paired : bool, default=False
         Whether row i of X and row i of Y belong together, such as two measurements of
         one subject before and after a treatment. The test then swaps the rows of random
@@ -194,15 +209,78 @@ def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
     >>> mmd_test(X, Y, random_state=0).pvalue
     0.001
     """
-    estimator, settings = checked_test(MMDEstimator, params)
+    estimator, settings = checked_test(MMDEstimator, params | {"clusters": clusters})
+    (X, Y), settings = with_clusters(settings, X, Y)
     return estimator._test_pair(as_table(X), as_table(Y), settings)
+
+
+def with_clusters(
+    settings: Settings, *tables: Any, names: Sequence[str] = ("X", "Y")
+) -> tuple[list[Any], Settings]:
+    """Return tables without a column of clusters, and settings with those of the rows.
+
+    `clusters` are a column of all tables, or labels for each table, if several.
+    """
+    clusters, some = settings.options.clusters, list(tables)
+    if clusters is None:
+        return some, settings
+    if isinstance(clusters, (str, int)) or len(some) == 1:
+        clusters = [clusters] * len(some)
+    if not isinstance(clusters, (list, tuple)) or len(clusters) != len(some):
+        raise ValueError(
+            f"clusters == {shown(clusters)}, must be the name of a column, or a list "
+            f"with the labels of each of the {len(some)} samples."
+        )
+    each = zip(map(as_table, some), clusters, repeat("clusters"), names, strict=False)
+    some, labels = map(list, zip(*starmap(divide, each), strict=True))
+    codes = encode_labels(*(own[:, np.newaxis] for own in labels))
+    each_code = np.split(codes, np.cumsum(list(map(len, labels)))[:-1])
+    options = settings.options._replace(clusters=each_code)
+    return some, replace(settings, options=options)
+
+
+def divide(
+    table: Any, labels: Any, name: str, of: str = "samples[0]"
+) -> tuple[Any, np.ndarray]:
+    """Return a table without a column of labels, and the label of each row.
+
+    `name` is the parameter with the labels, or the name of their column.
+    """
+    refuse_blocks(table, of, f"`{name}` needs all rows in memory. ")
+    if isinstance(labels, (str, int)):
+        if not is_table(table):
+            raise ValueError(
+                f"{name} == {labels!r}, must be one label for each row, because {of} "
+                "is not a DataFrame with columns of that name."
+            )
+        columns = names_of(table)
+        if labels not in columns:
+            raise ValueError(
+                f"{name} == {labels!r}, must be a column of {of}, one of "
+                f"{shown(columns)}, or one label for each row."
+            )
+        rest = [column for column in columns if column != labels]
+        if not rest:
+            raise ValueError(
+                f"{of} has no columns beside {name} == {labels!r}, must have at least "
+                "one."
+            )
+        labels, table = table[labels], take_columns(table, rest)
+    found = as_array(labels, name)
+    if found.ndim != 1 or not 0 < len(found) == n_rows(table):
+        has = f"{len(found)} labels" if found.ndim == 1 else f"shape {found.shape}"
+        raise ValueError(
+            f"{name} has {has}, must have one for each of the {n_rows(table)} rows of "
+            f"{of}."
+        )
+    refuse_missing(found, name)
+    return table, found
 
 
 def checked_test(make: Any, params: dict[str, Any]) -> tuple[Any, Settings]:
     """Return an estimator, and its checked settings with the options of a test."""
-    options = {
-        name: params.pop(name) for name in (*OPTIONS, "paired") if name in params
-    }
+    known = (*OPTIONS, "clusters", "paired")
+    options = {name: params.pop(name) for name in known if name in params}
     automatic = _pop_automatic(params)
     estimator = make(**params)
     settings = estimator._check_test(**options)
@@ -229,7 +307,9 @@ def _pop_automatic(params: dict[str, Any]) -> bool:
     target_bandwidth="dyadic",
     n_components="auto",
 )
-def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
+def hsic_test(
+    X: ArrayLike, y: ArrayLike, *, clusters: Any = None, **params: Any
+) -> TestResult:
     """Test whether X and y are independent.
 
     A small p-value means that y depends on X. The test can detect dependence of any
@@ -279,6 +359,13 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
         kernels. "auto" is exact up to 10 000 rows in total (of X and y), and takes
         256 random features for more rows, or for rows that are read by blocks, if the
         kernels have them. `n_components` of the result says which.
+    clusters : str, array-like of shape (n_samples,) or None, default=None
+        Pass it if rows belong together, such as all rows of one subject, user or day:
+        the name of a column of X, which is then not tested, or one label for each row.
+        If X or y is constant in every cluster, each cluster counts as one observation,
+        and the test permutes whole clusters. If not, or above 1000 clusters, it gives
+        each cluster a random sign (wild bootstrap, with exact kernels), which is
+        accurate for many clusters. Needs a complete design. See :ref:`clusters`.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -310,7 +397,8 @@ def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
     >>> hsic_test(X, X[:, 0] ** 2, random_state=0).pvalue
     0.001
     """
-    estimator, settings = checked_test(HSICEstimator, params)
+    estimator, settings = checked_test(HSICEstimator, params | {"clusters": clusters})
+    [X], settings = with_clusters(settings, X)
     warn_of_other_index(X, y)
     rows = estimator._learn(as_table(X), y, settings)[:2]
     return estimator._test_rows(*rows, settings)
@@ -972,6 +1060,8 @@ class ConditionalTestResult(TestResult):
         None if the test treated rows as independent.
     n_components : int or None
         Number of random features. None if the kernels are exact.
+    n_clusters : None
+        The test has no clusters.
     effect_size : None
         The test compares residuals, whose dependence has no effect size.
     r2_X : float
