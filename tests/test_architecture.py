@@ -16,6 +16,7 @@ import skdiscrepancy
 PACKAGE = Path(skdiscrepancy.__file__).parent
 # Top first. Packages of one layer do not import each other.
 LAYERS = [
+    ["__main__"],
     ["plotting"],
     ["monitoring"],
     ["inference", "feature_selection", "model_checking"],

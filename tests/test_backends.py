@@ -433,7 +433,9 @@ QUESTIONS = {
     "ksd_compare": lambda: ksd_compare(ROWS, -ROWS, -2 * ROWS),
     "conditional_hsic_test": lambda: conditional_hsic_test(ROWS, OTHERS, GIVEN, **FEW),
     "hsic_matrix": lambda: hsic_matrix(ROWS),
-    "drift_report": lambda: drift_report(ROWS, OTHERS, **FEW).joint_test,
+    "drift_report": lambda: (
+        drift_report(ROWS, OTHERS, correction="bh", **FEW).joint_test
+    ),
 }
 
 

@@ -144,10 +144,10 @@ def test_mmd_has_one_effect_size():
     assert_allclose(of_three.results[0].effect_size, size, rtol=1e-10)
     assert of_three.overall.effect_size is None
     one = mmd_test(X[:, 1], Y[:, 1], **FEW).effect_size
-    report = drift_report(X[:, [1]], Y[:, [1]], **FEW)
+    report = drift_report(X[:, [1]], Y[:, [1]], correction="bh", **FEW)
     for sizes in (
         mmd_column_tests(X, Y, **FEW).effect_sizes[1:],
-        drift_report(X, Y, **FEW).effect_sizes[1:],
+        drift_report(X, Y, correction="bh", **FEW).effect_sizes[1:],
         [report.joint_test.effect_size],
         report.to_frame()["effect_size"],
     ):
@@ -169,7 +169,7 @@ def test_tables_have_one_effect_size():
     )
     expected = mmd_test(X, Y, **FEW).effect_size
     evaluated = MMDEstimator().fit(X).evaluate(Y)
-    report = drift_report(X, Y, **FEW)
+    report = drift_report(X, Y, correction="bh", **FEW)
     for result in (evaluated, report.joint_test):
         assert_allclose(result.effect_size, expected, rtol=1e-10)
     for name, size in zip(X, report.effect_sizes, strict=True):
@@ -368,7 +368,7 @@ def test_nothing_is_computed_until_it_is_asked_for(monkeypatch):
 
     monkeypatch.setattr(MMDEstimator, "_compute_effect", counted)
     X, Y = samples(d=3)
-    report = drift_report(X, Y, **FEW)
+    report = drift_report(X, Y, correction="bh", **FEW)
     result = mmd_test(X, Y, **FEW)
     MMDEstimator().fit(X).evaluate(Y)
     assert result != mmd_test(X, Y, n_resamples=19)

@@ -529,7 +529,7 @@ def test_variables_in_blocks_have_the_statistics_of_arrays(tmp_path):
         found = joint_independence_test(*given, **options)
         assert_allclose(found.statistics, expected, 1e-9)
     with pytest.raises(ValueError, match="n_components == None, must be an integer"):
-        joint_independence_test([X[:50], X[50:]], y)
+        joint_independence_test([X[:50], X[50:]], y, n_components=None)
     with pytest.raises(ValueError, match=r"variables\[1\] has 5 rows"):
         joint_independence_test([X[:50], X[50:]], y[:5], n_components=8)
     with pytest.raises(ValueError, match=r"must be one of .* for n_components == 8"):

@@ -346,7 +346,7 @@ def test_rows_in_blocks_are_tested_like_rows_in_memory():
         assert_allclose(found.overall.statistics, expected.overall.statistics, 1e-9)
         assert_array_equal(found.pvalues, expected.pvalues)
     with pytest.raises(ValueError, match="n_components == None, must be an integer"):
-        k_sample_test(*in_blocks, **FEW)
+        k_sample_test(*in_blocks, n_components=None, **FEW)
 
 
 def test_blocks_of_a_series_are_permuted_in_every_test():

@@ -638,8 +638,8 @@ FEW = {"n_components": 8, "n_resamples": 49, "random_state": 0}
 def test_reports_of_blocks_are_those_of_the_tables(kind):
     X, Y = mixed_table(90, 0), mixed_table(70, 1)
     Y["number"] += 1
-    expected = drift_report(X, Y, **FEW)
-    found = drift_report(in_parts(X, kind), in_parts(Y, kind), **FEW)
+    expected = drift_report(X, Y, correction="bh", **FEW)
+    found = drift_report(in_parts(X, kind), in_parts(Y, kind), correction="bh", **FEW)
     assert found.explanation == expected.explanation == [["number"]]
     assert found.row_values == expected.row_values
     assert_array_equal(found.rows, expected.rows)
@@ -674,9 +674,9 @@ def test_dependence_on_columns_of_blocks_is_that_of_the_table():
 
 def test_large_tables_in_memory_are_reported_by_blocks(monkeypatch):
     X, Y = mixed_table(90, 0), mixed_table(70, 1)
-    expected = drift_report(X, Y, **FEW)
+    expected = drift_report(X, Y, correction="bh", **FEW)
     monkeypatch.setattr(_drift, "MOST_VALUES", 600)
-    found = drift_report(X, Y, **FEW)
+    found = drift_report(X, Y, correction="bh", **FEW)
     for a, b in (
         (found.joint_test.statistic, expected.joint_test.statistic),
         (found.column_tests.statistics, expected.column_tests.statistics),
@@ -689,4 +689,5 @@ def test_large_tables_in_memory_are_reported_by_blocks(monkeypatch):
 def test_tables_in_blocks_need_features(test):
     blocks = in_parts(mixed_table(90, 0), "list")
     with pytest.raises(ValueError, match="n_components == None, must be an integer"):
-        test(blocks, np.arange(90.0) if test is hsic_column_tests else blocks)
+        other = np.arange(90.0) if test is hsic_column_tests else blocks
+        test(blocks, other, n_components=None)

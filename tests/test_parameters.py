@@ -51,15 +51,15 @@ CALLS = {
     "mmd_test_from_gram": ((X @ X.T, Y @ Y.T, X @ Y.T), FEW),
     "hsic_test_from_gram": ((X @ X.T, Y @ Y.T), FEW),
     "ksd_test_from_gram": ((X @ X.T,), FEW),
-    "mmd_column_tests": ((X, Y), FEW | {"correction": None}),
-    "hsic_column_tests": ((X, Y), FEW | {"correction": None}),
-    "k_sample_test": ((X, Y, Z), FEW | {"correction": None}),
+    "mmd_column_tests": ((X, Y), FEW | {"correction": "bh"}),
+    "hsic_column_tests": ((X, Y), FEW | {"correction": "bh"}),
+    "k_sample_test": ((X, Y, Z), FEW | {"correction": "bh"}),
     "joint_independence_test": ((X, Y, Z), FEW),
     "conditional_hsic_test": ((X, Y, Z), FEW),
     "mmd_compare": ((X, Y, Z), {}),
     "hsic_compare": ((X, Y, Z), {}),
     "ksd_compare": ((X, lambda X: -X, lambda X: -2 * X), {}),
-    "drift_report": ((X, Y + 1), FEW | {"correction": None}),
+    "drift_report": ((X, Y + 1), FEW | {"correction": "bh"}),
 }
 
 

@@ -62,7 +62,7 @@ def displays():
     result = mmd_test(X, Y, n_resamples=19, random_state=0)
     selector = HSICSelector(1).fit(X, X[:, 0])
     columns = mmd_column_tests(X, Y, n_resamples=19, random_state=0)
-    report = drift_report(X, Y, n_resamples=19, random_state=0)
+    report = drift_report(X, Y, n_resamples=79, random_state=0)
     selector_cv = HSICSelectorCV(cv=2).fit(X, X[:, 0])
     monitor = DriftMonitor(window_size=3, run_length=5, random_state=0).fit(X)
     monitor.update(Y + 10)

@@ -115,7 +115,9 @@ CALLS = {
     "k_sample_test": lambda **o: (
         k_sample_test(X, Y, X + Y, correction=None, **FEW, **o).pvalues
     ),
-    "drift_report": lambda **o: drift_report(X, Y, **FEW, **o).contributions,
+    "drift_report": lambda **o: (
+        drift_report(X, Y, correction="bh", **FEW, **o).contributions
+    ),
     "mmd_test_from_gram": lambda **o: test_numbers(
         mmd_test_from_gram(X @ X.T, Y @ Y.T, X @ Y.T, **FEW, **o)
     ),

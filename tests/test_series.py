@@ -540,7 +540,7 @@ def waves(n, seed):
 FEW = {"n_resamples": 19, "kernel": "gaussian"}
 OF_TABLES = {
     "mmd_column_tests": lambda X, Y, **o: mmd_column_tests(X, Y, **FEW, **o),
-    "drift_report": lambda X, Y, **o: drift_report(X, Y, **FEW, **o),
+    "drift_report": lambda X, Y, **o: drift_report(X, Y, correction="bh", **FEW, **o),
     "hsic_column_tests": lambda X, Y, **o: hsic_column_tests(X, Y.cycle, **FEW, **o),
     "labels": lambda X, Y, **o: hsic_column_tests(X, Y.phase, **FEW, **o),
     "hsic_matrix": lambda X, Y, **o: hsic_matrix(X, **o),
@@ -579,7 +579,7 @@ def test_tables_of_many_groups_and_sorted_tables_are_not_a_series():
     iris, species = load_iris(return_X_y=True, as_frame=True)
     hsic_column_tests(iris, species, **FEW)
     hsic_matrix(iris.assign(species=species.astype(str)))
-    drift_report(iris[species == 0], iris[species > 0], **FEW)
+    drift_report(iris[species == 0], iris[species > 0], correction="bh", **FEW)
     table = pd.DataFrame(rng.normal(size=(200, 5))).add_prefix("x").sort_values("x0")
     hsic_matrix(table)
     mmd_column_tests(table[:100], table[100:], **FEW)

@@ -220,6 +220,18 @@ def refuse_several(n_kernels: int) -> None:
         )
 
 
+class Same:
+    """A matrix that is equal to itself only, also in copies of an estimator."""
+
+    def __init__(self, matrix: Any):
+        self.matrix = matrix
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.matrix is other.matrix
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def value_of(value: Any, *, matrices: bool = False) -> Any:
     """Return a value that is equal to a later one if no part of it has changed.
 
@@ -228,7 +240,7 @@ def value_of(value: Any, *, matrices: bool = False) -> Any:
     shape, inner = getattr(value, "shape", None), partial(value_of, matrices=matrices)
     if isinstance(shape, tuple):
         if len(shape) > 1 and not matrices:
-            return id(value), value
+            return Same(value)
         value = np.asarray(value).tolist()
     if hasattr(value, "dist") and hasattr(value, "kwds"):
         # A distribution of scipy with its parameters.

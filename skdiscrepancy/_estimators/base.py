@@ -259,14 +259,20 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 starmap(have_features, zip(kernels, rows, strict=False))
             )
             self.n_components = N_COMPONENTS if lazy or many else None
-        return options._replace(n_components=self.n_components)
+            self._draw_seed()
+        number = self.n_components
+        return options._replace(n_components=None if number is None else int(number))
+
+    def _draw_seed(self) -> None:
+        """Draw a seed of features, if their number is known."""
+        if self.n_components not in (None, "auto"):
+            [self.feature_seed_] = draw_seeds(generator_of(self.random_state), 1)
 
     def _remember(self) -> None:
         """Keep the parameters that `fit` has learnt from, and a seed of features."""
         if self.pooling is None:
             refuse_several(len(self._members()))
-        if self.n_components is not None:
-            [self.feature_seed_] = draw_seeds(generator_of(self.random_state), 1)
+        self._draw_seed()
         learnt = {name: value_of(getattr(self, name)) for name in self._learns_from}
         self._learnt_from = learnt
 

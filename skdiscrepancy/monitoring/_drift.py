@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -41,7 +41,7 @@ from skdiscrepancy._estimators.base import Settings, check_correction, check_par
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.readers import Reader, refuse_other_columns
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
-from skdiscrepancy._nulls.pvalues import TestResult
+from skdiscrepancy._nulls.pvalues import Options, TestResult
 from skdiscrepancy._statistics.evaluations import holm
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._multiple_tests import (
@@ -50,7 +50,7 @@ from skdiscrepancy.inference._multiple_tests import (
     of_tests,
     two_sample_columns,
 )
-from skdiscrepancy.inference._tests import mmd_test
+from skdiscrepancy.inference._tests import mmd_test, with_clusters
 from skdiscrepancy.kernels._radial import LaplaceKernel
 from skdiscrepancy.tables import (
     TableEncoder,
@@ -514,7 +514,7 @@ class DriftReportResult(Result):
     The joint test compares all columns together, so it also detects drift that no
     single column shows. `drift` is the verdict of this test and of the tests of single
     columns, and `pvalue` its p-value: the smallest one, adjusted for all of these
-    tests. The report names the columns that explain the drift, and the rows that
+    tests [1]_. The report names the columns that explain the drift, and the rows that
     contribute most. The repr, the table in a notebook, :meth:`to_frame`
     and :meth:`plot` show the column with the smallest p-value first. The attributes
     have the order of the columns of your data. Two reports are equal if all their
@@ -576,6 +576,11 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     --------
     drift_report : Computes the report.
     skdiscrepancy.plotting.DriftReportDisplay : Draws the effect sizes.
+
+    References
+    ----------
+    .. [1] S. Holm, "A simple sequentially rejective multiple test procedure",
+       Scandinavian Journal of Statistics 6, 1979.
 
     Examples
     --------
@@ -750,8 +755,8 @@ MOST_VALUES = 2**23
 @takes_parameters_of(
     checked_tests,
     mmd_test,
-    names="level correction n_resamples kernel block_length max_columns max_rows "
-    f"encoder n_components {RUN}",
+    names="level correction n_resamples kernel block_length clusters max_columns "
+    f"max_rows encoder n_components {RUN}",
 )
 @in_one_blas_thread
 def drift_report(
@@ -776,7 +781,7 @@ def drift_report(
 
     The verdict, `drift`, combines the joint test and the tests of columns. Each of the
     two has half of the `level`, so that without drift, the probability that the report
-    sees drift is at most `level`. With the default correction, this is also the
+    sees drift is at most `level`. With the default correction [1]_, this is also the
     probability that any column is named that has not drifted.
 
     The report names each column that differs on its own. If the other columns still
@@ -845,6 +850,11 @@ def drift_report(
     skdiscrepancy.mmd_test : Tests all columns together.
     skdiscrepancy.mmd_column_tests : Tests each column.
 
+    References
+    ----------
+    .. [1] S. Holm, "A simple sequentially rejective multiple test procedure",
+       Scandinavian Journal of Statistics 6, 1979.
+
     Examples
     --------
     In the new table, the third column is shifted:
@@ -877,8 +887,10 @@ def drift_report(
     if kernel is not None:
         kernels, params["kernel"] = [], kernel
     mmd, settings = checked_tests(MMDEstimator, bandwidth="dyadic", **params)
+    names = ["reference", "new"]
+    given, settings = with_clusters(settings, reference, new, names=names)
     with progress("drift report", 4, mmd.verbose) as line:
-        tables = _Tables(reference, new, encoder, mmd)
+        tables = _Tables(*given, encoder, mmd, settings.options.clusters is None)
         of_columns = replace(settings, kernels=kernels or settings.kernels)
         x, y = tables.given
         column_tests = two_sample_columns(x, y, mmd, of_columns)
@@ -889,7 +901,11 @@ def drift_report(
 
         def pvalue_of(columns: list[int], rows: Any) -> float:
             x, y = tables.of(columns, rows, None if rows else tables.encoded)
-            return copy(plain)._test_pair(x, y, settings).pvalue
+            own, clusters = settings, settings.options.clusters
+            if rows and clusters:
+                some = [codes[i] for codes, i in zip(clusters, rows, strict=True)]
+                own = replace(own, options=own.options._replace(clusters=some))
+            return copy(plain)._test_pair(x, y, own).pvalue
 
         line.advance()
         x, y = map(as_table, tables.joint)
@@ -903,7 +919,7 @@ def drift_report(
             pvalue_of,
             values["level"] / 2,
             values["max_columns"],
-            settings.options.wants_blocks,
+            settings.options,
         )
         line.advance()
         found = [j for group in groups for j in group]
@@ -971,7 +987,9 @@ class _Tables:
         Both tables, encoded, and as the joint test reads them.
     """
 
-    def __init__(self, reference: Any, new: Any, encoder: Any, mmd: MMDEstimator):
+    def __init__(
+        self, reference: Any, new: Any, encoder: Any, mmd: MMDEstimator, lazy: bool
+    ):
         self.mmd, self.names = mmd, ["reference", "new"]
         own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
         self.encoder = clone(own)
@@ -985,7 +1003,7 @@ class _Tables:
         elif any(map(issparse, tables)):
             self._sparse(tables)
             self.joint = tables if issparse(reference) and as_given else None
-        elif mmd.n_components is not None and _n_values(tables) > MOST_VALUES:
+        elif lazy and mmd.n_components and _n_values(tables) > MOST_VALUES:
             self._in_blocks(tables, encoder if as_given else own)
         else:
             n_columns = [_check(*pair) for pair in zip(tables, self.names, strict=True)]
@@ -1082,7 +1100,7 @@ class _Tables:
         test: Callable[..., float],
         level: float,
         most: int,
-        in_series: bool,
+        options: Options,
     ) -> tuple[list[list[int]], float | None]:
         """Name columns and pairs of columns that differ significantly themselves.
 
@@ -1102,8 +1120,8 @@ class _Tables:
             Significance level of these tests.
         most : int
             Largest number of columns to name.
-        in_series : bool
-            Whether the rows are a series, whose halves are not random rows.
+        options : Options
+            Options of the tests, which say whether rows belong together.
 
         Returns
         -------
@@ -1125,8 +1143,7 @@ class _Tables:
         others, remaining = of_others(named[:most])
         room = (most - len(groups)) // 2
         if room and len(others) > 1 and remaining is not None and remaining <= level:
-            halves = [self._halves(len(Z), in_series) for Z in self.compared]
-            search, check = zip(*halves, strict=True)
+            search, check = self.halves(options)
             blocks = [np.concatenate(self.of([j], search)) for j in others]
             found = changed_pairs(blocks, len(search[0]))
             pairs = [[others[i], others[j]] for i, j in found]
@@ -1136,12 +1153,16 @@ class _Tables:
             _, remaining = of_others([j for group in groups for j in group])
         return groups, remaining
 
-    def _halves(self, n: int, in_series: bool) -> list[np.ndarray]:
-        """Return both halves of n rows, random ones unless they are a series."""
-        rows = np.arange(n)
-        if not in_series:
-            rows = generator_of(self.mmd.random_state).permutation(rows)
-        return [np.sort(rows[: n // 2]), np.sort(rows[n // 2 :])]
+    def halves(self, options: Options) -> Iterator[list[np.ndarray]]:
+        """Yield both halves of the rows: of random rows or clusters, or of a series."""
+        ranks = [np.arange(len(Z)) / len(Z) for Z in self.compared]
+        if not options.wants_blocks:
+            units = options.clusters or [np.arange(len(Z)) for Z in self.compared]
+            number = 1 + max(own.max() for own in units)
+            order = generator_of(self.mmd.random_state).permutation(number) / number
+            ranks = [order[own] for own in units]
+        for first in (True, False):
+            yield [np.flatnonzero((rank < 0.5) == first) for rank in ranks]
 
 
 def _n_values(tables: list[Any]) -> float:
