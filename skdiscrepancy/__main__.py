@@ -78,6 +78,7 @@ def drift(args: Namespace) -> int:
         reference,
         new,
         level=args.level,
+        clusters=args.clusters,
         n_jobs=args.jobs,
         random_state=args.seed,
         verbose=int(sys.stderr.isatty()),
@@ -124,6 +125,9 @@ def main(args: Sequence[str] | None = None) -> int:
         command.add_argument(name, help="a CSV or Parquet file")
     command.add_argument("--level", type=float, default=0.05, help="significance level")
     command.add_argument("--html", metavar="FILE", help="write the report as a page")
+    command.add_argument(
+        "--clusters", metavar="COLUMN", help="rows that belong together"
+    )
     command.add_argument("--json", action="store_true", help="print JSON")
     command.add_argument("--jobs", type=int, help="number of threads")
     command.add_argument("--seed", type=int, default=0, help="seed of the resamples")

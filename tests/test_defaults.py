@@ -48,7 +48,7 @@ FUNCTIONS = {
     sk.hsic_column_tests: ((X, y), FEW),
     sk.hsic_matrix: ((X,), {}),
     sk.mmd_subsets: ((X, Y), {"n_subsets": 2, "subset_size": 20}),
-    sk.drift_report: ((X, Y), FEW | {"correction": "bh"}),
+    sk.drift_report: ((X, Y), FEW),
     hsic_regression: ((X, y), {}),
     hsic_classif: ((X, LABELS), {}),
 }

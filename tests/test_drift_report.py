@@ -5,6 +5,7 @@
 import pickle
 import re
 from html.parser import HTMLParser
+from unittest.mock import patch
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -19,7 +20,7 @@ from sklearn import config_context
 from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_test
-from skdiscrepancy.monitoring import drift_report
+from skdiscrepancy.monitoring import _drift, drift_report
 from skdiscrepancy.monitoring._drift import changed_pairs
 from skdiscrepancy.plotting import DriftReportDisplay
 from skdiscrepancy.tables import TableEncoder
@@ -166,6 +167,47 @@ def test_reports_of_equal_tables_see_drift_at_their_level():
     how = {"level": 0.2, "n_resamples": 59, "max_columns": 0, "max_rows": 1}
     found = sum(drift_report(*pair, random_state=0, **how).drift for pair in tables)
     assert 2 <= found <= 25
+
+
+def draw_subjects(seed, shift=0.0):
+    """Draw 12 subjects of 10 rows, whose mean differs by subject, and its label."""
+    rng = np.random.RandomState(seed)
+    table = pd.DataFrame(rng.normal(size=(120, 3))).add_prefix("x")
+    means = np.repeat(rng.normal(size=12), 10)
+    table["x1"] += 2 * means + shift
+    return table.assign(subject=np.repeat(np.arange(12) + 100 * seed, 10))
+
+
+def test_clusters_are_compared_as_a_whole():
+    X, Y = draw_subjects(5), draw_subjects(6)
+    alone = drift_report(X, Y, clusters="subject", **FEW)
+    assert not alone.drift
+    assert alone.joint_test.n_clusters == 24
+    assert alone.column_tests.feature_names == ["x0", "x1", "x2"]
+    labels = [Z["subject"].to_numpy() for Z in (X, Y)]
+    rest = [Z.drop(columns="subject") for Z in (X, Y)]
+    assert drift_report(*rest, clusters=labels, **FEW) == alone
+    assert drift_report(*rest, **FEW).drift
+    shifted = drift_report(X, draw_subjects(6, 6.0), clusters="subject", **FEW)
+    assert shifted.explanation == [["x1"]]
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+def test_halves_keep_rows_of_one_cluster_together(clusters):
+    X, Y = draw_subjects(1), draw_subjects(2)
+    X["x2"] = X["x0"]
+    how = {"clusters": "subject"} if clusters else {"block_length": 10}
+    if not clusters:
+        X, Y = (Z.drop(columns="subject") for Z in (X, Y))
+    with patch.object(_drift, "changed_pairs", wraps=_drift.changed_pairs) as search:
+        report = drift_report(X, Y, **how, n_resamples=199, random_state=0)
+    assert report.drift
+    blocks, m = search.call_args.args
+    rows = np.column_stack(blocks)
+    # Whole subjects, or the first half of the series, are in the first half.
+    assert m % 10 == 0
+    assert len(rows) == 120
+    assert not report.explanation or set(report.explanation[0]) == {"x0", "x2"}
 
 
 def test_explanation_can_be_switched_off(report):

@@ -172,8 +172,9 @@ DriftMonitor(window_size=N(10), bandwidth=N(1.375), {RUN}).fit(LONG).kernels_
 DriftMonitor(window_size=N(10), {FEATURES}, {RUN}).fit(LONG).thresholds_
 DriftMonitor(window_size=N(10), block_length=N(7), {RUN}).fit(LONG).thresholds_
 DriftMonitor(window_size=N(10), {GRID}, random_state=N(7)).fit(LONG).thresholds_
-drift_report(X, Y, level=N(0.125), correction="bh", {TEST}, max_columns=N(2), max_rows=N(2), {RUN})
+drift_report(X, Y, level=N(0.125), correction="bh", {TEST}, max_columns=N(2), {RUN})
 drift_report(X, Y, block_length=N(5), correction="bh", {FEATURES}, {RUN})
+drift_report(X, Y, max_rows=N(2), {RUN})
 normalize_statistics([1.0, 2.0], [3.0, 4.0], rounding=N(0.5))
 pool_statistics([1.0, 2.0], pooling="fuse", nu=N(3))
 TableEncoder(max_categories=N(3)).fit_transform(TABLE)

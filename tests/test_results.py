@@ -145,7 +145,7 @@ def test_repr_is_short_and_has_the_numbers_that_matter(result):
     if isinstance(result, (ColumnTestsResult, HSICMatrixResult)):
         numbers = [result.to_frame()["adjusted_pvalue"].min()]
     elif isinstance(result, DriftReportResult):
-        numbers = [result.joint_test.pvalue]
+        numbers = [result.pvalue]
     elif isinstance(result, ComparisonResult):
         numbers = [result.pvalue] if len(result.names) == 2 else []
     elif hasattr(result, "pvalue"):

@@ -697,8 +697,9 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
 # Functions of each encoded column that show how columns depend on each other, and how
 # many functions a table has at most.
 N_FUNCTIONS, MOST_FUNCTIONS = 4, 2000
-# Pairs of columns that are tested, at most.
-MOST_PAIRS = 10
+# Pairs of columns that are tested, at most, and the smallest p-value of a column of a
+# pair. Columns with smaller ones may differ on their own, so a pair would say too much.
+MOST_PAIRS, LEAST_PVALUE = 10, 0.01
 
 
 def changed_pairs(blocks: list[np.ndarray], m: int) -> list[tuple[int, int]]:
@@ -915,6 +916,7 @@ def drift_report(
         differ = np.lexsort((-column_tests.statistics, column_tests.pvalues))
         groups, remaining = tables.explain(
             joint_test.pvalue,
+            column_tests.pvalues,
             [j for j in differ.tolist() if adjusted[j] <= values["level"]],
             pvalue_of,
             values["level"] / 2,
@@ -1096,6 +1098,7 @@ class _Tables:
     def explain(
         self,
         pvalue: float,
+        pvalues: np.ndarray,
         named: list[int],
         test: Callable[..., float],
         level: float,
@@ -1111,6 +1114,8 @@ class _Tables:
         ----------
         pvalue : float
             The p-value of the test of all columns.
+        pvalues : ndarray of shape (n_columns,)
+            The p-values of the tests of single columns.
         named : list of int
             Columns that differ on their own.
         test : callable
@@ -1144,11 +1149,12 @@ class _Tables:
         room = (most - len(groups)) // 2
         if room and len(others) > 1 and remaining is not None and remaining <= level:
             search, check = self.halves(options)
-            blocks = [np.concatenate(self.of([j], search)) for j in others]
-            found = changed_pairs(blocks, len(search[0]))
-            pairs = [[others[i], others[j]] for i, j in found]
-            pvalues = holm(np.array([test(pair, check) for pair in pairs]))
-            groups += [pairs[i] for i in np.flatnonzero(pvalues <= level)[:room]]
+            alike = [j for j in others if pvalues[j] > LEAST_PVALUE]
+            blocks = [np.concatenate(self.of([j], search)) for j in alike]
+            found = changed_pairs(blocks, len(search[0])) if len(alike) > 1 else []
+            pairs = [[alike[i], alike[j]] for i, j in found]
+            adjusted = holm(np.array([test(pair, check) for pair in pairs]))
+            groups += [pairs[i] for i in np.flatnonzero(adjusted <= level)[:room]]
         if len(groups) > len(named):
             _, remaining = of_others([j for group in groups for j in group])
         return groups, remaining
