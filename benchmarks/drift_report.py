@@ -1,6 +1,6 @@
 """How often a drift report is right, and how long it takes.
 
-Run ``python -m benchmarks.drift_reports explanations`` for the columns that reports
+Run ``python -m benchmarks.drift_report explanations`` for the columns that reports
 name, ``... null`` for the rate of false verdicts, and ``... times`` for seconds.
 """
 
@@ -52,7 +52,7 @@ def dependent(n, rng):
 def categories(n, rng):
     """Return two mixed tables, with other shares of the categories in the second."""
     tables = [mixed(n, rng) for _ in range(2)]
-    tables[1]["kind"] = rng.choice(list("abcdef"), n, p=[0.25, *[0.15] * 5])
+    tables[1]["kind"] = rng.choice(list("abcdef"), n, p=[0.3, *[0.14] * 5])
     return *tables, {("kind",)}
 
 
@@ -65,7 +65,7 @@ SETTINGS = {
     "three of 30 shifted by .4, 2 x 1000": lambda rng: shifted(
         1000, 30, rng, ["x1", "x11", "x21"], 0.4
     ),
-    "share of a category .17 to .25, 2 x 1000": lambda rng: categories(1000, rng),
+    "share of a category .17 to .3, 2 x 1000": lambda rng: categories(1000, rng),
     "no drift, 8 mixed columns, 2 x 1000": lambda rng: (
         mixed(1000, rng),
         mixed(1000, rng),
