@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy.monitoring._drift import MOST_VALUES, answer, drift_report
+from skdiscrepancy.monitoring._drift import MOST_VALUES, drift_report
+from skdiscrepancy.monitoring._pages import answer
 
 READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".pq": "read_parquet"}
 
@@ -38,10 +39,25 @@ def read_table(name: str) -> Any:
         except ModuleNotFoundError:
             continue
         if reader == "read_csv" and package == "polars":
-            return module.read_csv(path, try_parse_dates=True)
-        table = getattr(module, reader)(path)
-        return _with_dates(table, module) if reader == "read_csv" else table
+            table = module.read_csv(path, try_parse_dates=True)
+        else:
+            table = getattr(module, reader)(path)
+        _refuse_one_column(table, name)
+        if reader == "read_csv" and package == "pandas":
+            table = _with_dates(table, module)
+        return table
     raise ImportError("CSV and Parquet files need pandas or polars.")
+
+
+def _refuse_one_column(table: Any, name: str) -> None:
+    """Refuse a table whose columns were not divided."""
+    [first, *others] = table.columns
+    marks = [mark for mark in ";\t|" if mark in str(first)]
+    if marks and not others:
+        raise ValueError(
+            f"{name} has one column, {first!r}, must have commas between columns. If "
+            f"{marks[0]!r} is between them, convert the file, or read it in Python."
+        )
 
 
 def _with_dates(table: Any, pandas: Any) -> Any:

@@ -226,7 +226,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                 f"The columns {shown(useless)} have more than max_categories == "
                 f"{self.max_categories} values, which are nearly all different or "
                 "equally frequent, so their encoding carries almost no information. "
-                "Drop identifiers, and pass a larger max_categories for other columns."
+                "Drop identifiers, convert dates with pandas.to_datetime, and for "
+                "others pass encoder=TableEncoder(max_categories=...)."
             )
         return self._lay_out([len(block.suffixes) for block in self._blocks])
 

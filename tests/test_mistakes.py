@@ -167,6 +167,8 @@ WARNINGS = [
     (lambda: ksd_test(x, NORMAL.logpdf), "pass log_density_gradient(log_density"),
     (lambda: ksd_test(x, NORMAL.logpdf(x)), "pass log_density_gradient(log_density"),
     (lambda: ksd_test(x, NORMAL.pdf), UNLIKE),
+    (lambda: ksd_test(np.round(x), lambda X: -X), "it looks rounded or discrete"),
+    (lambda: hsic_test(pd.DataFrame(X), pd.DataFrame(other)), "call mmd_test or drift"),
     # Models of these rows.
     (lambda: ksd_test(X, GaussianMixture(1).fit(X)), FITTED),
     (lambda: ksd_test(X, GaussianMixture(4, random_state=0).fit(X)), FITTED),

@@ -5,6 +5,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -87,9 +88,12 @@ def test_large_parquet_files_are_read_by_blocks(files, capsys, monkeypatch):
         (["old.txt"], "old.txt must end in one of .csv, .parquet, .pq."),
         (["missing.csv"], "missing.csv must be a file that exists."),
         (["--level", "7"], "level == 7"),
+        (["semicolons.csv"], "semicolons.csv has one column, 'a;b'"),
     ],
 )
-def test_errors_have_exit_code_2(files, capsys, args, message):
+def test_errors_have_exit_code_2(files, capsys, args, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("semicolons.csv").write_text("a;b\n1;2\n", encoding="utf-8")
     given = [args[0], files[2]] if len(args) == 1 else [files[0], files[2], *args]
     assert shell.main(["drift", *given]) == 2
     captured = capsys.readouterr()

@@ -240,6 +240,24 @@ def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
     return gradients.astype(X.dtype, copy=False)
 
 
+# Fewer rows are not looked at.
+LEAST_OF_TIES = 20
+
+
+def warn_of_ties(X: np.ndarray) -> None:
+    """Warn of columns in which most values are repeated, as if they were rounded."""
+    distinct = [len(np.unique(column)) for column in X.T]
+    if len(X) >= LEAST_OF_TIES and 2 * min(distinct) < len(X):
+        j = int(np.argmin(distinct))
+        warn_user(
+            f"Column {j} of X has {distinct[j]} different values in {len(X)} rows, so "
+            "it looks rounded or discrete. The model is a density, which never "
+            "repeats a value, and with small bandwidths the test rejects for this "
+            "reason alone. Pass bandwidth='median', or add uniform noise as wide as "
+            "the rounding."
+        )
+
+
 def warn_if_not_gradients(X: np.ndarray, gradients: np.ndarray, given: bool) -> None:
     """Warn if numbers cannot be the gradients of a model that is near the sample.
 
@@ -802,6 +820,7 @@ class KSDEstimator(BaseDiscrepancy):
         fitted = fitted and self._fitted_to == fingerprint(X)
         if gradients is not None:
             warn_if_not_gradients(X, gradients, isinstance(self.model, GivenGradients))
+            warn_of_ties(X)
             # Gradients average to 0 over rows to which a location was fitted by maximum
             # likelihood. A model of other rows is so close in one of 1250 samples.
             mean = getattr(self.log_density_gradient_, "mean", None)

@@ -44,7 +44,7 @@ class Progress(AbstractContextManager["Progress"]):
     """The progress of a loop; this one counts nothing and shows nothing."""
 
     # What the work of the next step counts.
-    step = 1.0
+    step, total = 1.0, 1.0
 
     def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
         """Leave the loop."""

@@ -69,7 +69,7 @@ class DistanceProfile(NamedTuple):
 
     origin: float
     # There is no polynomial.
-    degree = 0
+    degree: int = 0
 
 
 AnyProfile: TypeAlias = Profile | DistanceProfile

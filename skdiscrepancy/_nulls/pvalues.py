@@ -56,7 +56,9 @@ class TestResult(SizedResult):
     Attributes
     ----------
     statistic : float
-        Pooled statistic of the data.
+        Pooled statistic of the data. Tests with several scales, such as those of two
+        samples, standardise it by the resamples, so do not compare it between tests:
+        `effect_size` tells how large a difference is.
     pvalue : float
         Probability of a statistic at least as large as `statistic` under the null
         hypothesis. It is never 0.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial, reduce
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy.fft import irfft, rfft
@@ -538,7 +538,7 @@ def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
 
 def _statistics_of_pass(cut: Windows, tiles: list[Tile]) -> list[Any]:
     """Return the share of each tile in the statistics."""
-    blocks, sums = cut.pair.blocks, None
+    blocks, sums = cut.pair.blocks, cast(Any, None)
     with np.errstate(all="ignore"):
         if isinstance(blocks, ArrayBlocks):
             # Threads run tiles, and not the pieces of one tile.

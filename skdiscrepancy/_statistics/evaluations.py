@@ -104,6 +104,10 @@ class SizedResult(Result):
     def effect_size(self) -> Any:
         """How large the difference or dependence is, from 0 (none) to 1.
 
+        Two normal samples whose means differ by .2, .5, .8 or 2 standard deviations
+        have about .06 (small), .16 (medium), .26 (large) and .61. A correlation of .1,
+        .3, .5 or .9 has about .04 (small), .13 (medium), .22 (large) and .60.
+
         It is the same number in all results about the same rows. It does not depend on
         the kernels, the design, the pooling and the number of resamples of your call,
         nor, apart from noise, on the number of rows. It is computed from all rows when

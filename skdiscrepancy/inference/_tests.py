@@ -400,6 +400,12 @@ def hsic_test(
     estimator, settings = checked_test(HSICEstimator, params | {"clusters": clusters})
     [X], settings = with_clusters(settings, X)
     warn_of_other_index(X, y)
+    if is_table(X) and is_table(y) and names_of(X) == names_of(y):
+        warn_user(
+            "X and y have the same columns. hsic_test asks whether row i of y depends "
+            "on row i of X. To ask whether two tables differ, call mmd_test or "
+            "drift_report."
+        )
     rows = estimator._learn(as_table(X), y, settings)[:2]
     return estimator._test_rows(*rows, settings)
 
