@@ -258,8 +258,10 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             many = sum(map(len, rows)) > EXACT_ROWS and all(
                 starmap(have_features, zip(kernels, rows, strict=False))
             )
-            self.n_components = N_COMPONENTS if lazy or many else None
-            self._draw_seed()
+            self.n_components = None
+            if lazy or many:
+                self.n_components = N_COMPONENTS
+                self._draw_seed()
         number = self.n_components
         return options._replace(n_components=None if number is None else int(number))
 

@@ -210,7 +210,8 @@ def mmd_test(
     0.001
     """
     estimator, settings = checked_test(MMDEstimator, params | {"clusters": clusters})
-    (X, Y), settings = with_clusters(settings, X, Y)
+    if clusters is not None:
+        (X, Y), settings = with_clusters(settings, X, Y)
     return estimator._test_pair(as_table(X), as_table(Y), settings)
 
 
