@@ -1,6 +1,6 @@
 """How often a drift report is right, and how long it takes.
 
-Run ``python -m benchmarks.drift_reports explanations`` for the columns that reports
+Run ``python -m benchmarks.drift_report explanations`` for the columns that reports
 name, ``... null`` for the rate of false verdicts, and ``... times`` for seconds.
 """
 
