@@ -28,7 +28,6 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
-from drift_report import draw_pair, draw_table
 from scipy.signal import lfilter
 from scipy.stats import binom
 from sklearn.mixture import GaussianMixture
@@ -47,6 +46,7 @@ LEVELS = (0.01, 0.05)
 FIRST_SEED = 100_001
 OPTIONS = {"n_resamples": 199, "n_jobs": 1}
 LABELS = np.array(["a", "b", "c", "d"])
+SIZES = ["S", "M", "L"]
 CONDITIONAL = ["categorical X", "label y", "both labels"]
 CONDITIONAL += ["discrete given", "integer given", "all discrete"]
 
@@ -63,13 +63,33 @@ def classes_of(rng, z):
     return LABELS[utility.argmax(axis=1)]
 
 
+def draw_table(n, rng):
+    """Draw eight columns of all types, of which `amount` depends on `segment`."""
+    segment = rng.integers(3, size=n)
+    age = rng.normal(45, 12, n)
+    age[rng.random(n) < 0.1] = np.nan
+    seconds = rng.uniform(0, 30 * 86_400, n).astype("timedelta64[s]")
+    return pd.DataFrame(
+        {
+            "segment": np.array(["basic", "family", "pro"])[segment],
+            "amount": segment + rng.normal(size=n),
+            "age": age,
+            "visits": rng.poisson(4, n),
+            "region": rng.choice(["north", "east", "south", "west", None], n),
+            "returning": rng.random(n) < 0.4,
+            "size": pd.Categorical(rng.choice(SIZES, n), SIZES, ordered=True),
+            "ordered": np.datetime64("2026-03-01T00:00:00") + seconds,
+        }
+    )
+
+
 def table(rng, seed, target):
     """Test a mixed table with missing values against an independent y."""
     n = 100
     y = rng.exponential(size=n)
     if target == "label":
         y = rng.choice(LABELS, n, p=[0.5, 0.3, 0.15, 0.05])
-    return hsic_test(draw_table(n, 1.0, rng), y, random_state=seed, **OPTIONS).pvalue
+    return hsic_test(draw_table(n, rng), y, random_state=seed, **OPTIONS).pvalue
 
 
 def hsic_blocks(rng, seed, rho):
@@ -121,7 +141,13 @@ def joint_blocks(rng, seed, n):
 
 def report(rng, seed):
     """Compare two mixed tables with missing values that share a distribution."""
-    tables = draw_pair(100, 1.0, rng, drift=False)
+    n = 100
+    reference, new = draw_table(n, rng), draw_table(n, rng)
+    new["segment"] = rng.permutation(new["segment"])
+    # In one half of all rows, on average, amounts depend on segments.
+    both = pd.concat([reference, new], ignore_index=True)
+    both = both.iloc[rng.permutation(2 * n)].reset_index(drop=True)
+    tables = both[:n], both[n:]
     return drift_report(*tables, random_state=seed, **OPTIONS).joint_test.pvalue
 
 
