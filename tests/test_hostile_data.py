@@ -122,7 +122,8 @@ class TestMissingRows:
         with pytest.raises(ValueError, match=r"([XYs]|candidate).* contains masked"):
             call(MASKED)
 
-    @pytest.mark.filterwarnings("ignore:The smallest possible", "ignore:Column 0 of X")
+    @pytest.mark.filterwarnings("ignore:The smallest possible adjusted p-value")
+    @pytest.mark.filterwarnings("ignore:Column .* of X has")
     def test_a_mask_that_hides_nothing_is_accepted(self, call):
         call(np.ma.masked_array(np.round(NUMBERS), mask=np.zeros((N, 2), dtype=bool)))
 
