@@ -87,7 +87,7 @@ def halves(seed, january, clusters):
     return report.drift, bool(report.explanation)
 
 
-def null(n_draws=40):
+def null(n_draws=200):
     """Print how often reports of random halves of January, by day, see drift."""
     table, month = flights_table()
     for clusters in (None, "day"):

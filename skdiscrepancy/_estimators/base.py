@@ -42,6 +42,7 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import Layout, is_table
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.feature_maps import have_features
+from skdiscrepancy._gram.kernel_gram import line_profile
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult, Effect
@@ -258,6 +259,9 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             many = sum(map(len, rows)) > EXACT_ROWS and all(
                 starmap(have_features, zip(kernels, rows, strict=False))
             )
+            if many and len(kernels) == 1 and rows[0].shape[1] == 1:
+                # One column may be summed in sorted order.
+                many = None in map(line_profile, kernels[0])
             self.n_components = None
             if lazy or many:
                 self.n_components = N_COMPONENTS

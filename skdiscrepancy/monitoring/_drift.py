@@ -32,7 +32,7 @@ from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.readers import Reader, refuse_other_columns
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
 from skdiscrepancy._nulls.pvalues import Options, TestResult
-from skdiscrepancy._statistics.evaluations import holm
+from skdiscrepancy._statistics.evaluations import holm, sizes_of
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._multiple_tests import (
     ColumnTestsResult,
@@ -473,11 +473,13 @@ def drift_report(
         joint_test = copy(plain)._test_pair(x, y, settings)
         line.advance()
         adjusted = 2 * column_tests.adjusted_pvalues
-        differ = np.lexsort((-column_tests.statistics, column_tests.pvalues))
+        differ = np.flatnonzero(adjusted <= values["level"])
+        sizes = sizes_of([column_tests.results[j] for j in differ])
+        differ = differ[np.lexsort((-sizes, column_tests.pvalues[differ]))]
         groups, remaining = tables.explain(
             joint_test.pvalue,
             column_tests.pvalues,
-            [j for j in differ.tolist() if adjusted[j] <= values["level"]],
+            differ.tolist(),
             pvalue_of,
             values["level"] / 2,
             values["max_columns"],
