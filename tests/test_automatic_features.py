@@ -25,7 +25,10 @@ CALLS = {
     "mmd": (lambda **how: mmd_test(X, Y, **how), 120),
     "hsic": (lambda **how: hsic_test(X, Y, **how), 120),
     "ksd": (lambda **how: ksd_test(X, lambda X: -X, **how), 60),
-    "columns": (lambda **how: mmd_column_tests(X, Y, **how).results[1], 120),
+    "columns": (
+        lambda **how: mmd_column_tests(X, Y, kernel="gaussian", **how).results[1],
+        120,
+    ),
     "k_samples": (lambda **how: k_sample_test(X, Y, X + 1, **how).overall, 180),
     "joint": (lambda **how: joint_independence_test(*X.T, Y, **how), 180),
     "conditional": (lambda **how: conditional_hsic_test(X, Y, X + Y, **how), 120),
@@ -34,6 +37,7 @@ CALLS = {
 EXACT = {
     "no_features": lambda: mmd_test(X, Y, kernel="energy"),
     "no_features_of_y": lambda: hsic_test(X, Y, target_kernel="energy"),
+    "one column": lambda: mmd_test(X[:, 0], Y[:, 0], kernel="laplace"),
     "design": lambda: mmd_test(X, Y, design="l"),
     "gamma": lambda: hsic_test(X, Y, method="asymptotic", **ONE),
     "weights": lambda: ksd_test(X, lambda X: -X, sample_weight=WEIGHTS),

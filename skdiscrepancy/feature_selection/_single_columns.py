@@ -740,7 +740,7 @@ class ColumnCKA(BaseEstimator):
     booleans and categories, where a missing value counts as one more category. If all
     categories of a column are different, as in an identifier, its score is 0. The
     selectors of scikit-learn pass on arrays of numbers only, so call the score function
-    yourself, or use :class:`HSICSelector`.
+    yourself, or use :class:`~skdiscrepancy.HSICSelector`.
 
     A smooth kernel takes O(n r^2) time for each column, where r is the numerical rank
     of its Gram matrix (10 to 100). Other kernels, such as "laplace", take O(n^2) time,
@@ -797,7 +797,7 @@ class ColumnCKA(BaseEstimator):
     --------
     hsic_regression : Computes scores and p-values in one call, for numeric y.
     hsic_classif : Computes scores and p-values in one call, for labels.
-    HSICSelector : Selects columns together, without redundant columns.
+    skdiscrepancy.HSICSelector : Selects columns together, without redundant columns.
 
     References
     ----------
@@ -940,7 +940,7 @@ def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     --------
     hsic_classif : Scores columns for labels.
     ColumnCKA : Lists all parameters.
-    HSICSelector : Also leaves out redundant columns.
+    skdiscrepancy.HSICSelector : Also leaves out redundant columns.
 
     References
     ----------
@@ -997,7 +997,7 @@ def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     --------
     hsic_regression : Scores columns for a numeric y.
     ColumnCKA : Lists all parameters.
-    HSICSelector : Also leaves out redundant columns.
+    skdiscrepancy.HSICSelector : Also leaves out redundant columns.
 
     References
     ----------

@@ -175,7 +175,8 @@ def mmd_test(
         Number of random features for each kernel, for linear time. None uses exact
         kernels. "auto" is exact up to 10 000 rows in total, and takes
         256 random features for more rows, or for rows that are read by blocks, if the
-        kernels have them. `n_components` of the result says which.
+        kernels have them. One column with a Laplace kernel stays exact, in n log n
+        time. `n_components` of the result says which.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -886,8 +887,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
 
     Parameters
     ----------
-    *variables : {array-like, sparse matrix} of shape (n_samples,) or \
-            (n_samples, n_columns)
+    *variables : {array-like, sparse matrix} of shape (n_samples, n_columns)
         Two or more variables with the same rows: numbers, labels of any type, or
         DataFrames. Each variable may have several columns. The columns of one variable
         may depend on each other. With `n_components`, a variable may be read by blocks:
@@ -1069,8 +1069,6 @@ class ConditionalTestResult(TestResult):
         Number of random features. None if the kernels are exact.
     n_clusters : None
         The test has no clusters.
-    effect_size : None
-        The test compares residuals, whose dependence has no effect size.
     r2_X : float
         Fraction of the variance of the kernel features of X that the columns of Z
         predict for rows that the regression has not seen. 0 means that Z carries no

@@ -124,7 +124,7 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
 
     See Also
     --------
-    drift_report : Computes the report.
+    skdiscrepancy.drift_report : Computes the report.
     skdiscrepancy.plotting.DriftReportDisplay : Draws the effect sizes.
 
     References
