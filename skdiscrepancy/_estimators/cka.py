@@ -785,8 +785,8 @@ def cka_score(
     ----------
     X : array-like, sparse matrix or DataFrame, or list or dict of them
         First representation, of shape (n_samples, n_features), or the layers of a
-        network, with names in a dict. A list of one-dimensional arrays is one representation, row by row; use a dict for
-        layers of one column.
+        network, with names in a dict. A list of one-dimensional arrays is one
+        representation, row by row; use a dict for layers of one column.
     Y : array-like, sparse matrix or DataFrame, or list or dict of them
         Second representation, or layers, of the same rows in the same order.
     kernel : str, kernel object or callable, default="linear"

@@ -639,7 +639,7 @@ class HSICSelector(TableSelector, BaseEstimator):
     See Also
     --------
     HSICSelectorCV : Chooses the number of columns by cross-validation.
-    skdiscrepancy.feature_selection.ColumnCKA : Computes scores and p-values of single columns.
+    skdiscrepancy.feature_selection.ColumnCKA : Scores single columns, with p-values.
 
     References
     ----------
