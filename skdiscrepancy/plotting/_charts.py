@@ -748,7 +748,7 @@ class DriftReportDisplay(Display):
     explains : array-like of shape (n_features,)
         Whether each column explains the drift.
     pvalue : float
-        The p-value of the joint test.
+        The p-value of the verdict.
     level : float, default=0.05
         Significance level.
 
@@ -784,7 +784,7 @@ class DriftReportDisplay(Display):
     >>> display.feature_names[0]
     'x1'
     >>> display.ax_.get_title(loc="left")
-    'The tables differ (p = 0.001)'
+    'The tables differ (p = 0.002)'
     """
 
     feature_names: Sequence[Any]
