@@ -64,7 +64,7 @@ def _with_dates(table: Any, pandas: Any) -> Any:
     """Return a DataFrame with columns of dates in place of their texts."""
     for name in table.select_dtypes(["object", "string"]):
         try:
-            table[name] = pandas.to_datetime(table[name], format="ISO8601")
+            table[name] = pandas.to_datetime(table[name], format="ISO8601", utc=True)
         except (ValueError, TypeError):
             continue
     return table
@@ -150,7 +150,7 @@ def main(args: Sequence[str] | None = None) -> int:
     given = parser.parse_args(args)
     try:
         return given.run(given)
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except Exception as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
 

@@ -210,6 +210,36 @@ def test_halves_keep_rows_of_one_cluster_together(clusters):
     assert not report.explanation or set(report.explanation[0]) == {"x0", "x2"}
 
 
+def test_halves_that_are_too_small_name_no_pairs():
+    rng = np.random.RandomState(0)
+    z = rng.normal(size=80)
+    X, Y = np.column_stack((z, z)), rng.normal(size=(80, 2))
+    few = drift_report(X, Y, block_length=16, **FEW)
+    assert few.drift
+    assert few.explanation == []
+    clusters = np.arange(80) // 20, np.arange(80) // 8 + 10
+    assert drift_report(X, Y, clusters=clusters, **FEW).explanation == []
+
+
+def test_rare_resamples_cannot_reach_a_small_level():
+    X, Y = np.random.RandomState(0).normal(size=(2, 20, 2))
+    with pytest.warns(UserWarning, match=r"n_resamples == 399, so .* is 0.01"):
+        drift_report(X, Y + 3, level=0.005, **FEW)
+
+
+def test_answer_counts_columns_that_are_not_named():
+    X, Y = np.random.RandomState(0).normal(size=(2, 30, 3))
+    for most in (0, 1):
+        text = drift_report(X, Y + 3, max_columns=most, **FEW).to_html()
+        assert "3 of 3 columns differ on their own" in text
+
+
+def test_large_integers_keep_their_digits():
+    X, Y = np.repeat([[101_150.0], [101_170.0]], [18, 2], 0), np.ones((20, 1)) * 101_170
+    report = drift_report(X, Y, **FEW)
+    assert report.marginals[0]["labels"] == ["101150", "101170"]
+
+
 def test_explanation_can_be_switched_off(report):
     short = drift_report(REFERENCE, NEW, max_columns=0, **FEW)
     assert short.explanation == []

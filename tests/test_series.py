@@ -540,7 +540,7 @@ def waves(n, seed):
 FEW = {"n_resamples": 19, "kernel": "gaussian"}
 OF_TABLES = {
     "mmd_column_tests": lambda X, Y, **o: mmd_column_tests(X, Y, **FEW, **o),
-    "drift_report": lambda X, Y, **o: drift_report(X, Y, correction="bh", **FEW, **o),
+    "drift_report": lambda X, Y, **o: drift_report(X, Y, random_state=0, **o),
     "hsic_column_tests": lambda X, Y, **o: hsic_column_tests(X, Y.cycle, **FEW, **o),
     "labels": lambda X, Y, **o: hsic_column_tests(X, Y.phase, **FEW, **o),
     "hsic_matrix": lambda X, Y, **o: hsic_matrix(X, **o),

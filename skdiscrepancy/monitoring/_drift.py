@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -24,6 +24,7 @@ from skdiscrepancy._data.checks import (
     draw_seeds,
     generator_of,
     takes_parameters_of,
+    warn_user,
 )
 from skdiscrepancy._data.frames import as_table, in_order, is_table, read_columns
 from skdiscrepancy._data.results import Result
@@ -31,13 +32,15 @@ from skdiscrepancy._estimators.base import Settings, check_correction, check_par
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.readers import Reader, refuse_other_columns
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
-from skdiscrepancy._nulls.pvalues import Options, TestResult
+from skdiscrepancy._nulls.pvalues import LEVEL, Options, TestResult
 from skdiscrepancy._statistics.evaluations import holm, sizes_of
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._multiple_tests import (
     ColumnTestsResult,
+    adjust_pvalues,
     checked_tests,
     of_tests,
+    resamples,
     two_sample_columns,
 )
 from skdiscrepancy.inference._tests import mmd_test, with_clusters
@@ -212,7 +215,8 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
 
     def _columns(self) -> dict[str, Any]:
         order, tests = self._order(), self.column_tests
-        groups = {n: i for i, group in enumerate(self.explanation, 1) for n in group}
+        numbered = reversed([*enumerate(self.explanation, 1)])
+        groups = {name: i for i, group in numbered for name in group}
         names = [tests.feature_names[j] for j in order]
         return {
             "feature": names,
@@ -255,6 +259,8 @@ N_FUNCTIONS, MOST_FUNCTIONS = 4, 2000
 # Pairs of columns that are tested, at most, and the smallest p-value of a column of a
 # pair. Columns with smaller ones may differ on their own, so a pair would say too much.
 MOST_PAIRS, LEAST_PVALUE = 10, 0.01
+# Half of a table needs this many rows, clusters or blocks to name pairs.
+LEAST_UNITS = 4
 
 
 def changed_pairs(blocks: list[np.ndarray], m: int) -> list[tuple[int, int]]:
@@ -278,6 +284,8 @@ def changed_pairs(blocks: list[np.ndarray], m: int) -> list[tuple[int, int]]:
         Positions of both blocks of each pair.
     """
     Z = np.hstack(blocks)
+    if Z.shape[1] > MOST_FUNCTIONS:
+        return []
     number = int(np.clip(MOST_FUNCTIONS // Z.shape[1], 1, N_FUNCTIONS))
     angles = np.pi * (rankdata(Z, axis=0) - 0.5) / len(Z)
     F = np.cos(angles[:, :, np.newaxis] * np.arange(1, number + 1)).reshape(len(Z), -1)
@@ -339,8 +347,8 @@ def drift_report(
 
     The verdict, `drift`, combines the joint test and the tests of columns. Each of the
     two has half of the `level`, so that without drift, the probability that the report
-    sees drift is at most `level`. With the default correction [1]_, this is also the
-    probability that any column is named that has not drifted.
+    sees drift is at most `level`. The default correction [1]_ also bounds the
+    probability that any column is said to differ on its own that does not.
 
     The report names each column that differs on its own. If the other columns still
     differ together, it looks for pairs that depend on each other in another way: one
@@ -454,6 +462,15 @@ def drift_report(
         line.step = WORK_OF_COLUMN * len(tables.columns)
         line.total = line.step + 3
         column_tests = two_sample_columns(x, y, mmd, of_columns)
+        n_drawn = settings.options.n_resamples or resamples(len(tables.columns))
+        least = np.full(len(tables.columns), 1 / (1 + n_drawn))
+        smallest = 2 * adjust_pvalues(least, correction).min()
+        if values["level"] < smallest <= 2 * LEVEL:
+            warn_user(
+                f"n_resamples == {n_drawn}, so the smallest possible adjusted p-value "
+                f"of a column is {smallest:.2g}, and no column can differ at level == "
+                f"{level}. Pass a larger n_resamples."
+            )
         # The tests of columns have looked at the order of the rows.
         settings = of_tests(settings, 1)
 
@@ -461,10 +478,10 @@ def drift_report(
 
         def pvalue_of(columns: list[int], rows: Any) -> float:
             x, y = tables.of(columns, rows, None if rows else tables.encoded)
-            own, clusters = settings, settings.options.clusters
-            if rows and clusters:
-                some = [codes[i] for codes, i in zip(clusters, rows, strict=True)]
-                own = replace(own, options=own.options._replace(clusters=some))
+            own, options = settings, settings.options
+            if rows and options.clusters:
+                some = tables.clusters(options, rows)
+                own = replace(own, options=options._replace(clusters=some))
             return copy(plain)._test_pair(x, y, own).pvalue
 
         line.advance()
@@ -620,7 +637,7 @@ class _Tables:
     def _sparse(self, tables: list[Any]) -> None:
         """Scale sparse matrices by the encoder of some of their rows."""
         pairs = zip(tables, self.names, strict=True)
-        rows = [as_block(check_rows(*p, accept_sparse="csr")) for p in pairs]
+        rows = [csr_array(as_block(check_rows(*p, accept_sparse="csr"))) for p in pairs]
         self._draw(rows, lambda Z, some: Z[some].toarray())
         blocks: Any = self.encoder._blocks
         units = [np.ldexp(block.scale, block.exponent) for block in blocks]
@@ -709,8 +726,8 @@ class _Tables:
         others, remaining = of_others(named[:most])
         room = (most - len(groups)) // 2
         if room and len(others) > 1 and remaining is not None and remaining <= level:
-            search, check = self.halves(options)
-            alike = [j for j in others if pvalues[j] > LEAST_PVALUE]
+            search, check, enough = self.halves(options)
+            alike = [j for j in others if pvalues[j] > LEAST_PVALUE and enough]
             blocks = [np.concatenate(self.of([j], search)) for j in alike]
             found = changed_pairs(blocks, len(search[0])) if len(alike) > 1 else []
             pairs = [[alike[i], alike[j]] for i, j in found]
@@ -720,16 +737,36 @@ class _Tables:
             _, remaining = of_others([j for group in groups for j in group])
         return groups, remaining
 
-    def halves(self, options: Options) -> Iterator[list[np.ndarray]]:
-        """Yield both halves of the rows: of random rows or clusters, or of a series."""
-        ranks = [np.arange(len(Z)) / len(Z) for Z in self.compared]
-        if not options.wants_blocks:
-            units = options.clusters or [np.arange(len(Z)) for Z in self.compared]
-            number = 1 + max(own.max() for own in units)
-            order = generator_of(self.mmd.random_state).permutation(number) / number
-            ranks = [order[own] for own in units]
-        for first in (True, False):
-            yield [np.flatnonzero((rank < 0.5) == first) for rank in ranks]
+    def halves(self, options: Options) -> tuple[Any, Any, bool]:
+        """Return both halves of the rows: of random rows or clusters, or of a series.
+
+        Also return whether both halves have enough rows, clusters or blocks for a test.
+        """
+        generator = generator_of(self.mmd.random_state)
+        units = self.clusters(options) or [np.arange(len(Z)) for Z in self.compared]
+        # Clusters that are in both tables are in one half.
+        together = options.clusters and np.intersect1d(*units).size
+        values = [np.unique(np.concatenate(units))] * 2 if together else [*units]
+        firsts: list[np.ndarray] = []
+        least: list[int] = []
+        for own, known in zip(units, map(np.unique, values), strict=True):
+            if not (firsts and together):
+                order = known if options.wants_blocks else generator.permutation(known)
+                first = order[: len(order) // 2]
+            firsts.append(np.isin(own, first))
+            parts = own[firsts[-1]], own[~firsts[-1]]
+            least.append(min(np.unique(part).size for part in parts))
+        # "auto" leaves blocks enough.
+        length = options.block_length if isinstance(options.block_length, int) else 1
+        search, check = (
+            [np.flatnonzero(first == own) for first in firsts] for own in (True, False)
+        )
+        return search, check, min(least) >= LEAST_UNITS * length
+
+    def clusters(self, options: Options, rows: Any = (slice(None),) * 2) -> list[Any]:
+        """Return the clusters of some rows of both samples, if there are clusters."""
+        known = zip(options.clusters or (), self.positions, rows, strict=False)
+        return [codes[positions][some] for codes, positions, some in known]
 
 
 def _n_values(tables: list[Any]) -> float:

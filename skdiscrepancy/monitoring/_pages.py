@@ -200,7 +200,8 @@ def _written(column: Column, value: float) -> str:
         return f"{date:%Y-%m-%d}" if midnight else f"{date:%Y-%m-%d %H:%M}"
     if column.kind == "duration":
         return str(timedelta(seconds=round(value))) if abs(value) < 8e13 else f"{value}"
-    return f"{value:.4g}"
+    whole = value == np.rint(value) and abs(value) < 2**53
+    return str(int(value)) if whole else f"{value:.4g}"
 
 
 # Sizes of the picture of one column in pixels: its width, the height of a histogram,
@@ -354,7 +355,9 @@ def answer(report: Any) -> list[str]:
         ]
     size = report.joint_test._effect_words().get("effect_size", "unknown")
     title = f"The tables differ ({pvalue}), effect size {size}"
-    alone = [group[0] for group in groups if len(group) == 1]
+    small = report._columns()
+    both = zip(small["feature"], small["adjusted_pvalue"], strict=True)
+    alone = [name for name, adjusted in both if adjusted <= report.level]
     sentences = ["No column differs significantly on its own."]
     if alone:
         sentences = [
@@ -374,17 +377,17 @@ def _remaining(report: Any) -> str:
     if report.remaining_pvalue is None:
         return "These are all columns."
     pvalue = f"({_pvalue(report.remaining_pvalue)})"
+    n_differ = np.sum(report.adjusted_pvalues <= report.level)
     if not report.explanation:
+        if n_differ or len(report.kinds) == 1:
+            return f"All columns together: {_pvalue(report.remaining_pvalue)}."
         return (
             f"All columns together differ {pvalue}. No pair of columns could be named: "
             "many small changes, or a change of how several columns depend on each "
             "other."
         )
     if report.remaining_pvalue <= report.level / 2:
-        return (
-            f"The other columns still differ together {pvalue}, but none of them, and "
-            "no pair of them, could be named."
-        )
+        return f"The other columns still differ together {pvalue}."
     one = sum(map(len, report.explanation)) == 1
     without = "this column" if one else "these columns"
     return f"Without {without}, no significant difference remains {pvalue}."
