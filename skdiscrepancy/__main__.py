@@ -104,22 +104,18 @@ def drift(args: Namespace) -> int:
     if args.json:
         columns = report._columns()
         cells = (np.asarray(values).tolist() for values in columns.values())
-        print(
-            json.dumps(
-                {
-                    "drift": report.drift,
-                    "pvalue": report.pvalue,
-                    "level": report.level,
-                    "effect_size": report.joint_test.effect_size,
-                    "explanation": report.explanation,
-                    "columns": [
-                        dict(zip(columns, map(_known, row), strict=True))
-                        for row in zip(*cells, strict=True)
-                    ],
-                },
-                default=str,
-            )
-        )
+        found = {
+            "drift": report.drift,
+            "pvalue": report.pvalue,
+            "level": report.level,
+            "effect_size": report.effect_size,
+            "explanation": report.explanation,
+            "columns": [
+                dict(zip(columns, map(_known, row), strict=True))
+                for row in zip(*cells, strict=True)
+            ],
+        }
+        print(json.dumps(found, default=str))
     else:
         print(*answer(report), *report._lines(None), sep="\n")
     return int(report.drift)

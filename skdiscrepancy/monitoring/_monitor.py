@@ -25,7 +25,6 @@ from skdiscrepancy._data.checks import (
     check_number,
     declares_parameters,
     draw_seeds,
-    explains_keywords,
     generator_of,
     refuse_changed,
     shown,
@@ -751,7 +750,6 @@ class DriftMonitor(BaseEstimator):
     random_state: RandomStateLike = None
     verbose: int = 0
 
-    @explains_keywords
     @in_one_blas_thread
     def fit(self, X: ArrayLike, y: Any = None) -> DriftMonitor:
         """Learn the kernels and the thresholds from a reference sample.
@@ -850,7 +848,6 @@ class DriftMonitor(BaseEstimator):
         self._history = array("d")
         return self
 
-    @explains_keywords
     def update(self, X: ArrayLike) -> np.ndarray:
         """Take new rows of the stream, and return an alarm for each row.
 
