@@ -174,12 +174,12 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
 
     @property
     def adjusted_pvalues(self) -> np.ndarray:
-        """p-value of each column, adjusted for all columns and the joint test."""
+        """The p-value of each column, adjusted for all columns and the joint test."""
         return np.minimum(2 * self.column_tests.adjusted_pvalues, 1.0)
 
     @property
     def pvalue(self) -> float:
-        """p-value of the verdict: the smallest adjusted one of all tests."""
+        """The p-value of the verdict, the smallest adjusted one of all tests."""
         return float(min(2 * self.joint_test.pvalue, self.adjusted_pvalues.min()))
 
     @property
