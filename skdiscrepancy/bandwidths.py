@@ -43,6 +43,8 @@ __all__ = [
 ]
 # Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
+# Largest multiple of the median distance at which a dyadic grid begins.
+NARROW = 0.2
 # Number of rows in a block of distances.
 BLOCK_ROWS = 256
 # Distances in a metric that are smaller, relative to the largest, are zero.
@@ -324,8 +326,11 @@ def _choose(quantile: Any, rule: str, n_bandwidths: int) -> list[float]:
     # The first selection partly sorts the distances, which speeds up the second.
     low, high = quantile(0.05), quantile(0.95)
     if rule == "dyadic":
+        # Distances between rows of many columns differ little, so that only narrow
+        # kernels, which vanish for most pairs, show small changes of the distances.
+        low = min(low / 2, NARROW * quantile(0.5))
         # Half the smallest float is zero, and twice the largest float is infinite.
-        low, high = max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2)
+        low, high = max(low, SMALLEST), 2 * min(high, LARGEST / 2)
         n_halves = max(ceil(2 * (log2(high) - log2(low)) - 1e-9), 0)
         # Steps of sqrt(2), or of a power of two if these were too many.
         step = 1

@@ -117,6 +117,6 @@ def decay_sums(x, rates, **options):
 
 
 def decay_group_sums(x, rates, row_groups, col_groups):
-    """Return the sums of exponentials over groups, rows, columns, and of squares."""
+    """Return the sums of exponentials over groups, and of squares."""
     tile = Tile(*(slice(0, n) for n in x.shape))
     return DecayGram(x, rates).tile_groups(tile, row_groups, col_groups)

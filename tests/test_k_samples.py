@@ -10,12 +10,14 @@ import pytest
 import switches
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from scipy.stats import zscore
 
 from skdiscrepancy import k_sample_test, mmd_score, mmd_test
 from skdiscrepancy._nulls.groups import draw_owners, sample_groups
 from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy.inference import KSampleResult
 from skdiscrepancy.inference._multiple_tests import shaffer_pvalues
+from skdiscrepancy.kernels import GaussianKernel
 
 # Many tests need only a few resamples.
 pytestmark = pytest.mark.filterwarnings("ignore:The smallest possible adjusted p-value")
@@ -64,8 +66,11 @@ def test_statistic_of_every_permutation_is_that_of_the_permuted_rows():
     options = Options("permutation", 5, 256, "max", generator=generator)
     drawn = draw_owners(owners, levels, options)
     values = [mean_of_pairs([rows[labels == a] for a in range(3)]) for labels in drawn]
-    # Both scales of a single kernel give the same standardised statistics.
-    expected = (values - np.mean(values)) / np.std(values)
+    # The sums over each sample of the mean similarity of a row to all rows.
+    similarity = GaussianKernel(bandwidth=1.3)(rows).mean(axis=1)
+    own = np.einsum("i,bia->ba", similarity, np.equal.outer(drawn, range(3)))
+    second = np.sum((1 - np.divide(sizes, 15)) * zscore(own) ** 2, axis=1)
+    expected = zscore(zscore(values) + 0.4 * zscore(second))
     assert_allclose(result.overall.null_distribution, expected[1:], atol=1e-8)
 
 

@@ -63,8 +63,6 @@ from skdiscrepancy.kernels._names import tag_sparse
 FOR_POINTS = (
     "for a witness function, because its values would change with the number of points"
 )
-# About this many rows give the scales of kernels that have features.
-EXAMPLES = 1024
 
 
 def _seeds(random_state: Any) -> Iterator[Any]:
@@ -253,7 +251,6 @@ def samples_test(
     core = core.paired() if on_pairs else core
     if n_components is not None:
         core.seed, core.in_order = division, in_series
-        core.n_examples = 0 if on_pairs else EXAMPLES
     if not by_groups:
         return one_sample_test(core, design, options)
     if on_pairs:

@@ -109,8 +109,6 @@ class FeatureGram(Gram):
     seed : int or None, default=None
         Seed of random groups of rows. None has groups of consecutive rows, whose sums
         are exact.
-    n_examples : int, default=0
-        About this many rows give the sums over rows, and of squares, of random groups.
 
     Attributes
     ----------
@@ -129,14 +127,12 @@ class FeatureGram(Gram):
         *,
         kept: KeptMeans | None = None,
         seed: int | None = None,
-        n_examples: int = 0,
     ):
         self.maps, self.blocks, self.run = maps, blocks, blocks.run
         self.n_kernels = maps.n_kernels
         # Numbers that the values of a row of tiles need.
         self.n_features = sum(map(maps.size, range(maps.n_kernels)))
-        self.weights, self.kept = weights, kept
-        self.seed, self.n_examples = seed, n_examples
+        self.weights, self.kept, self.seed = weights, kept, seed
         self.starts = np.cumsum([0, *blocks.sizes]).tolist()
         self.sizes, self.n = tuple(blocks.sizes), self.starts[-1]
 
@@ -399,33 +395,28 @@ class FeatureGram(Gram):
 
         If there is a seed, the rows of each sample are divided into groups at random,
         unless they are `in_order`. The groups have the sizes of groups of consecutive
-        rows, from bounds[g] to bounds[g + 1].
-
-        The sums of rows, and of squares, are estimated from about `n_examples` rows, or
-        from all rows if there are fewer. Each group has its share of these rows, so
-        permutations of groups do not change the sums. The diagonal is summed over each
-        group. Weights of rows are factors of the features, but not of these examples.
+        rows, from bounds[g] to bounds[g + 1]. There are no sums of squares. The
+        diagonal is summed over each group. Weights of rows are factors of the features.
         """
         if self.seed is None and not self.in_order:
             return super().group_sums(bounds)
         K, sizes = self.n_kernels, np.diff(bounds)
-        G, n = len(sizes), int(bounds[-1])
+        G = len(sizes)
         owners = np.searchsorted(self.starts, bounds[:-1], side="right") - 1
-        shares = np.ceil(sizes * min(1, self.n_examples / n)).astype(np.int64)
         groups, diagonals = np.zeros((K, G, G)), np.zeros((K, G))
         passes, quiet = list(self.maps.passes(G)), np.errstate(all="ignore")
         with progress("kernel sums", len(passes), self.run.verbose) as line, quiet:
             for kernels, maps in passes:
                 # The same groups in every pass.
                 draw = np.random.default_rng(self.seed)
-                numbers: Any = random_groups(self.blocks, owners, sizes, shares, draw)
+                numbers: Any = random_groups(self.blocks, owners, sizes, draw)
                 if self.in_order:
                     pieces = self.blocks.pieces()
-                    numbers = (partial(_in_order, bounds, shares, p) for p in pieces)
+                    numbers = (partial(_in_order, bounds, p) for p in pieces)
                 task = self.blocks, _groups_of, maps, G, self.stacked_weights
                 work = PieceTask(*task, merge=_merge_groups, is_large=True)
                 found = work.each(numbers)
-                sums, norms, examples = reduce(work.merge, (part for _, part in found))
+                sums, norms = reduce(work.merge, (part for _, part in found))
                 for i, k in enumerate(kernels):
                     P = maps.finish(i, sums[i])
                     groups[k] += inner_products(P, P)
@@ -433,10 +424,7 @@ class FeatureGram(Gram):
                 line.advance()
             own = np.arange(G)
             groups[:, own, own] -= diagonals
-            rows, squares = np.empty((K, 0)), np.empty(0)
-            if self.n_examples:
-                rows, squares = _moments_of_examples(self.maps, examples, n)
-        return GroupSums(groups, rows, squares, diagonals)
+        return GroupSums(groups, np.empty(0), diagonals)
 
 
 class PairedFeatures(FeatureGram):
@@ -480,13 +468,11 @@ def _extended(maps: FeatureMaps, k: int, F: Any) -> np.ndarray:
 
 def _groups_of(
     maps: FeatureMaps, G: int, weights: Weights, given: PieceRows
-) -> tuple[list[Any], np.ndarray, Any]:
-    """Return weighted sums over G groups; an example of group g has number g + G."""
-    chosen = np.flatnonzero(given.extra >= G)
-    examples = given.positions[chosen], at_rows(given.block, chosen)
+) -> tuple[list[Any], np.ndarray]:
+    """Return weighted sums of features, and of the diagonal, over G groups."""
     # In the order of the groups, a strip of rows has few groups.
-    order = np.argsort(given.extra % G, kind="stable")
-    groups = (given.extra % G)[order]
+    order = np.argsort(given.extra, kind="stable")
+    groups = given.extra[order]
     w = np.ones(len(order)) if weights is None else weights[given.positions[order]]
     sums: list[Any] = [None] * maps.n_kernels
     diagonals = np.zeros((maps.n_kernels, G))
@@ -512,18 +498,15 @@ def _groups_of(
                 sums[k] = np.zeros((G, *maps.shape(k)))
             maps.accumulate_groups(k, F, ones, sums[k][some])
         diagonals[k] += np.bincount(own, maps.squares(k, F) * w[strip] ** 2, G)
-    return sums, diagonals, examples
+    return sums, diagonals
 
 
 def _merge_groups(first: Any, second: Any) -> Any:
-    (sums, diagonals, examples), (more, others, further) = first, second
+    (sums, diagonals), (more, others) = first, second
     for k, S in enumerate(sums):
         # Into the sums that were computed last, and that nobody else has.
         more[k] = S + more[k] if issparse(S) else np.add(S, more[k], out=more[k])
-    blocks = examples[1], further[1]
-    if not isinstance(blocks[0], tuple):
-        examples = np.concatenate((examples[0], further[0])), stacked(blocks)
-    return more, diagonals + others, examples
+    return more, diagonals + others
 
 
 def stacked(blocks: Sequence[Any]) -> Any:
@@ -533,30 +516,8 @@ def stacked(blocks: Sequence[Any]) -> Any:
     return np.concatenate(blocks)
 
 
-def _moments_of_examples(
-    maps: FeatureMaps, examples: tuple[np.ndarray, Any], n: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return sums of rows and of squares, without the diagonal, as of n rows."""
-    index, block = examples
-    n_rows = len(index)
-    rows, squares = np.zeros((maps.n_kernels, n_rows)), np.zeros(maps.n_kernels)
-    features: list[list[Any]] = [[] for _ in range(maps.n_kernels)]
-    for _, k, F in maps.strips(block, index):
-        features[k].append(F.copy())
-    for k, strips in enumerate(features):
-        F = stacked(strips)
-        diagonal = aligned_products(F, F)
-        rows[k] = F @ (np.ones(n_rows) @ F) - diagonal
-        # The entries of F F' have the same sum of squares as the entries of F' F.
-        C = inner_products(F, F) if F.shape[1] > n_rows else inner_products(F.T, F.T)
-        squares[k] = max(np.vdot(C, C) - diagonal @ diagonal, 0)
-    # From the pairs of the examples to all pairs.
-    pairs = n * (n - 1) / (n_rows * (n_rows - 1))
-    return np.sqrt(pairs) * rows, pairs * squares
-
-
 def random_groups(
-    blocks: Blocks, owners: Any, sizes: Any, n_examples: Any, draw: np.random.Generator
+    blocks: Blocks, owners: Any, sizes: Any, draw: np.random.Generator
 ) -> Iterator[Callable[[], np.ndarray]]:
     """Divide each sample into groups at random, piece by piece.
 
@@ -565,12 +526,12 @@ def random_groups(
     The memory hardly grows with the number of rows.
 
     `owners` are the samples of the groups. Each function that is yielded returns the
-    group of each row of a piece. For an example, the number of groups is added.
+    group of each row of a piece.
     """
     stretches: list[list[Any]] = []
     for sample, n_rows in enumerate(blocks.sizes):
-        own = np.flatnonzero(np.tile(owners == sample, 2))
-        left = np.concatenate((sizes - n_examples, n_examples))[own]
+        own = np.flatnonzero(owners == sample)
+        left = sizes[own]
         stretches.append([])
         for start in range(0, n_rows, STRETCH):
             n = min(STRETCH, n_rows - start)
@@ -596,13 +557,7 @@ def _drawn_numbers(stretches: list[Any], rows: slice) -> np.ndarray:
     return np.concatenate(numbers)[rows]
 
 
-def _in_order(bounds: np.ndarray, n_examples: np.ndarray, piece: Piece) -> np.ndarray:
-    """Return the group of each row of a piece, for groups of consecutive rows.
-
-    The examples, to which the number of groups is added, have equal distances.
-    """
+def _in_order(bounds: np.ndarray, piece: Piece) -> np.ndarray:
+    """Return the group of each row of a piece, for groups of consecutive rows."""
     index = np.arange(piece.rows.start, piece.rows.stop)
-    own = np.searchsorted(bounds, index, side="right") - 1
-    place, size, share = index - bounds[own], np.diff(bounds)[own], n_examples[own]
-    chosen = (place + 1) * share // size > place * share // size
-    return own + len(n_examples) * chosen
+    return np.searchsorted(bounds, index, side="right") - 1

@@ -382,7 +382,7 @@ class MixedGram(KernelGram):
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Return the sums over groups of rows, in sorted order where kernels allow."""
         n_groups = len(bounds) - 1
-        shapes: list[Any] = [(n_groups, n_groups), (self.n,), ()]
+        shapes: list[Any] = [(n_groups, n_groups), ()]
         sums = [np.empty((self.n_kernels, *shape)) for shape in shapes]
         for ks, part in self._each("groups", n_groups):
             for out, own in zip(sums, part.group_sums(bounds), strict=False):

@@ -336,25 +336,21 @@ def steps_of(values: np.ndarray) -> np.ndarray:
         return np.diff(values, prepend=-np.inf)
 
 
-# After the diagonal is subtracted from the sum of a row, or from the sum of squares, a
-# result below this fraction of the diagonal is rounding, or has few digits.
-ROW_LOST = 1e-12
+# After the diagonal is subtracted from a sum of squares, a result below this fraction
+# of the diagonal has few digits.
 SQUARES_LOST = 1e-8
 
 
 def ordered_groups(
     lines: list[Line], groups: np.ndarray, n_groups: int, i: int
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the sums of line i over groups, over rows, and of squares.
+) -> tuple[np.ndarray, float]:
+    """Return the sums of line i over groups, and of squares.
 
     `groups` are the groups of the sorted rows. The diagonal is left out.
     O(n * n_groups) time, and O(n) memory.
     """
     column, profile, own = lines[i].column, lines[i].profile, lines[i].diagonal
     assert isinstance(profile, Profile)
-    rows = lines[i].sums()
-    rows -= own
-    rows[np.abs(rows) < ROW_LOST * own] = 0
     below = group_sums_below(column.values, groups, n_groups, profile)
     squared, own = profile.squared(), own**2
     squares = scan_sums(column.steps, squared)[0]
@@ -362,9 +358,9 @@ def ordered_groups(
     total = float(squares.sum())
     if total <= SQUARES_LOST * own * len(squares):
         # The diagonal drowns the squares of a narrow kernel.
-        one_group = np.zeros(len(rows), dtype=np.int64)
+        one_group = np.zeros(len(groups), dtype=np.int64)
         total = 2 * float(group_sums_below(column.values, one_group, 1, squared).sum())
-    return below + below.T, rows, total
+    return below + below.T, total
 
 
 class States(NamedTuple):

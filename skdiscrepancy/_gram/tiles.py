@@ -76,12 +76,11 @@ LONG = 240.0
 class GroupSums(NamedTuple):
     """Sums of the off-diagonal entries of symmetric matrices, one for each kernel.
 
-    Over pairs of groups, over rows, and of squares. Groups of random rows also have the
-    sums of the diagonal over each group.
+    Over pairs of groups, and of squares. Groups of random rows also have the sums of
+    the diagonal over each group.
     """
 
     groups: np.ndarray
-    rows: np.ndarray
     squares: np.ndarray
     diagonal: np.ndarray | None = None
 
@@ -384,20 +383,17 @@ class Gram:
         """Sum over pairs of groups; group g has the rows bounds[g] to bounds[g + 1]."""
         n, n_groups = int(bounds[-1]), len(bounds) - 1
         groups = np.zeros((self.n_kernels, n_groups, n_groups))
-        rows, squares = np.zeros((self.n_kernels, n)), np.zeros(self.n_kernels)
-        blocks = _blocks(bounds)
+        squares, blocks = np.zeros(self.n_kernels), _blocks(bounds)
         tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
         self._warn_if_long(n**2 / 2)
         parts = run_all(tasks, Work(_sum_groups, self, bounds), self.run)
         with closing(parts):
-            for (a, b), part, of_rows, of_cols, of_squares in parts:
+            for (a, b), part, of_squares in parts:
                 groups[:, a, b] += part
-                rows[:, bounds[a.start] : bounds[a.stop]] += of_rows
                 squares += of_squares
                 if a != b:
                     groups[:, b, a] += part.transpose(0, 2, 1)
-                    rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
-        return GroupSums(groups, rows, squares)
+        return GroupSums(groups, squares)
 
     def shared(self, rows: Index, cols: Index) -> Iterator[Shared]:
         """Yield all kernels, by what they share on a tile."""
@@ -443,14 +439,14 @@ class Gram:
     def tile_groups(
         self, tile: Tile, row_groups: np.ndarray, col_groups: np.ndarray
     ) -> list[np.ndarray]:
-        """Return sums of a tile over groups, over rows, over columns, and of squares.
+        """Return sums of a tile over groups, and of squares.
 
         Groups are increasing numbers from 0 on.
         """
         both = row_groups, col_groups
         n_rows, n_cols = map(len, both)
         n_groups = [int(groups[-1]) + 1 for groups in both]
-        shapes: list[Any] = [n_groups, [n_rows], [n_cols], []]
+        shapes: list[Any] = [n_groups, []]
         sums = [np.empty((self.n_kernels, *shape)) for shape in shapes]
         outs = [np.empty((n_rows, n_cols), dtype=self.dtype)] * self.n_kernels
         for members, arrays, evaluate in self.shared(tile.rows, tile.cols):
@@ -466,15 +462,11 @@ class Gram:
             left, right = (
                 np.eye(int(groups[-1]) + 1, dtype=self.dtype)[groups] for groups in both
             )
-            ones = np.ones(n_rows, dtype=self.dtype)
             for k, values in evaluate(members, outs):
                 if tile.drop_diagonal:
                     np.fill_diagonal(values, 0)
-                by_col_group = values @ right
-                sums[0][k] = left.T @ by_col_group
-                sums[1][k] = by_col_group.sum(axis=1)
-                sums[2][k] = ones @ values
-                sums[3][k] = np.vdot(values, values)
+                sums[0][k] = left.T @ (values @ right)
+                sums[1][k] = np.vdot(values, values)
         return sums
 
     def _warn_if_long(self, n_pairs: float, *, complete: bool = True) -> None:
@@ -915,9 +907,6 @@ def _sum_groups(
     a, b = task
     K = gram.n_kernels
     part = np.zeros((K, length(a), length(b)))
-    first, second = bounds[a.start], bounds[b.start]
-    of_rows = np.zeros((K, bounds[a.stop] - first))
-    of_cols = np.zeros((K, bounds[b.stop] - second))
     of_squares = np.zeros(K)
     # A group can be larger than a tile.
     for rows, row_groups in _group_tiles(bounds, a):
@@ -927,14 +916,10 @@ def _sum_groups(
             i, j = int(row_groups[0]), int(col_groups[0])
             same = rows == cols
             tile = Tile(rows, rows if same else cols, drop_diagonal=same)
-            sums, by_row, by_col, squares = gram.tile_groups(
-                tile, row_groups - i, col_groups - j
-            )
+            sums, squares = gram.tile_groups(tile, row_groups - i, col_groups - j)
             part[:, i : i + sums.shape[1], j : j + sums.shape[2]] += sums
-            of_rows[:, rows.start - first : rows.stop - first] += by_row
-            of_cols[:, cols.start - second : cols.stop - second] += by_col
             of_squares += squares
-    return task, part, of_rows, of_cols, of_squares * (1 if a == b else 2)
+    return task, part, of_squares * (1 if a == b else 2)
 
 
 def _group_tiles(

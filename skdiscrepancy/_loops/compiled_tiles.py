@@ -186,38 +186,33 @@ def sums(tile, kernels, weights, ends, row_sums, col_sums):
 
 @sum_loop
 def _add_row_and_squares(row, square, col_sums, squares):
-    """Add a row to the column sums, add its sum of squares, and return its sum.
+    """Add a row to the column sums, and its sum of squares.
 
     If `square`, the entries are squared first.
     """
-    total = 0.0
-    of_squares = total
+    of_squares = 0.0
     for j in range(row.size):
         value = row[j] * row[j] if square else row[j]
         row[j] = value
-        total += value
         col_sums[j] += value
         of_squares += value * value
     squares[0] += of_squares
-    return total
 
 
 @sum_loop
-def _add_to_groups(columns, bounds, group_sums, col_sums):
-    """Add column sums to the sums of all rows and of groups, and reset them."""
+def _add_to_groups(columns, bounds, group_sums):
+    """Add column sums to the sums of groups, and reset them."""
     for g in range(bounds.size - 1):
         part = 0.0
         for j in range(bounds[g], bounds[g + 1]):
             part += columns[j]
         group_sums[g] += part
-    for j in range(columns.size):
-        col_sums[j] += columns[j]
-        columns[j] = 0
+    columns[:] = 0
 
 
 @loop
-def group_sums(tile, kernels, groups, drop_diagonal, of_groups, rows, cols, squares):
-    """Write the sums of a tile over groups, rows and columns, and of squares.
+def group_sums(tile, kernels, groups, drop_diagonal, of_groups, squares):
+    """Write the sums of a tile over groups, and of squares.
 
     `groups` are the groups of the rows and the bounds of the groups of columns. If
     `drop_diagonal`, the entries (i, i) count as zero.
@@ -228,9 +223,8 @@ def group_sums(tile, kernels, groups, drop_diagonal, of_groups, rows, cols, squa
     decays = np.empty(distance.shape[1], distance.dtype)
     values = np.empty_like(decays)
     # Column sums over the rows of the current group.
-    columns = np.zeros(cols.shape, cols.dtype)
+    columns = np.zeros((len(of_groups), distance.shape[1]), distance.dtype)
     of_groups[:] = 0
-    cols[:] = 0
     squares[:] = 0
     for i in range(distance.shape[0]):
         for m in range(kinds.size):
@@ -243,18 +237,17 @@ def group_sums(tile, kernels, groups, drop_diagonal, of_groups, rows, cols, squa
                     _square(decays)
                 if drop_diagonal:
                     decays[i] = 0
-                total = _add_row_and_squares(decays, square, columns[k], squares[k])
+                _add_row_and_squares(decays, square, columns[k], squares[k])
             else:
                 kernel = kinds[m], scales[m], doubles[m]
                 _stein_row(distance[i], inner[i], cross[i], kernel, decays, values)
                 if drop_diagonal:
                     values[i] = 0
-                total = _add_row_and_squares(values, False, columns[k], squares[k])
-            rows[k, i] = total
+                _add_row_and_squares(values, False, columns[k], squares[k])
         group = row_groups[i]
         if i == row_groups.size - 1 or row_groups[i + 1] != group:
             for k in range(kinds.size):
-                _add_to_groups(columns[k], col_bounds, of_groups[k, group], cols[k])
+                _add_to_groups(columns[k], col_bounds, of_groups[k, group])
 
 
 @loop

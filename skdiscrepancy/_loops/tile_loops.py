@@ -161,9 +161,8 @@ def compiled_group_sums(
 ) -> tuple[np.ndarray, ...] | None:
     """Return sums over groups of rows and columns, or None without compiled loops.
 
-    The row sums, the column sums and the sums of squares follow. Each array has one row
-    for each kernel. Groups of the rows and of the columns are increasing numbers from 0
-    on. The tile and the kernels
+    The sums of squares follow. Each array has one row for each kernel. Groups of the
+    rows and of the columns are increasing numbers from 0 on. The tile and the kernels
     are as in :func:`compiled_sums`. If `drop_diagonal`, the entries (i, i) count as
     zero.
     """
@@ -173,7 +172,7 @@ def compiled_group_sums(
     row_groups, col_groups = groups
     bounds = np.append(np.flatnonzero(np.diff(col_groups, prepend=-1)), x.shape[1])
     n_groups = (int(row_groups[-1]) + 1, len(bounds) - 1)
-    shapes = (n_groups, x.shape[:1], x.shape[1:], (1,))
+    shapes = (n_groups, (1,))
     sums = [np.empty((len(kernels), *shape), dtype=x.dtype) for shape in shapes]
     loops.group_sums(
         tuple(ready(part, x.dtype) for part in tile),
@@ -182,7 +181,7 @@ def compiled_group_sums(
         drop_diagonal,
         *sums,
     )
-    return *sums[:3], sums[3][:, 0]
+    return sums[0], sums[1][:, 0]
 
 
 def in_band(shape: tuple[int, int], first: int, width: int) -> np.ndarray:

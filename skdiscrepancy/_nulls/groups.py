@@ -14,7 +14,8 @@ pairs are nearly independent, and so are the blocks that resamples permute.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,12 @@ from skdiscrepancy._gram.pieces import add
 from skdiscrepancy._gram.run import BRIEF, SILENT, Progress, progress
 from skdiscrepancy._gram.tiles import CHUNK_BYTES, DoubleGram, Gram, GroupSums
 from skdiscrepancy._nulls.pvalues import (
+    CHANGES,
+    TIES,
     Options,
     TestResult,
     combine,
     lost_squares,
-    null_scales,
     refuse,
     warn_if_powerless,
 )
@@ -44,7 +46,7 @@ LEAST_DIAGONAL = 2.0**-300
 def accurate_group_sums(gram: Gram, bounds: np.ndarray) -> GroupSums:
     """Sum over all pairs of groups, in float64 if float32 has no squares."""
     sums = gram.group_sums(bounds)
-    groups, rows, squares, diagonal = sums
+    groups, squares, diagonal = sums
     check_finite(groups)
     # Features may leave out the squares.
     nonzero = np.any(groups, axis=(1, 2))[: len(squares)]
@@ -56,7 +58,6 @@ def accurate_group_sums(gram: Gram, bounds: np.ndarray) -> GroupSums:
         # kernel, which vanishes.
         diagonal = gram.diagonal() if diagonal is None else diagonal
         refuse(lost & (np.abs(diagonal).max(axis=1) < LEAST_DIAGONAL))
-    check_finite(rows)
     check_finite(squares)
     return sums
 
@@ -66,21 +67,17 @@ CHUNK = 4096
 STRIP = 16
 
 
-def group_null(
+def each_resample(
     statistic: Callable[..., np.ndarray],
     drawn: np.ndarray,
-    scales: Any,
     options: Options,
-    *,
     n_forms: int = 1,
-    observed: np.ndarray | None = None,
-) -> TestResult:
-    """Rank the statistics of the data among those of resamples of groups of rows.
+) -> np.ndarray:
+    """Return statistics of resamples of groups of rows, with a column for each.
 
     Each row of `drawn` says where every group goes, as the number of a sample or as a
     sign. `statistic` takes some of these rows and a progress, and computes `n_forms`
-    quadratic forms of each row. The first row is that of the data, unless the
-    statistics of the data are `observed`.
+    quadratic forms of each row.
     """
     what = "permutations" if options.method == "permutation" else "resamples"
     n_groups = drawn.shape[1]
@@ -90,10 +87,7 @@ def group_null(
     with progress(what, total, options.run.verbose, delay=BRIEF) as line:
         starts = range(0, len(drawn), CHUNK)
         parts = [statistic(drawn[i : i + CHUNK], line) for i in starts]
-    values = np.concatenate(parts, axis=1)
-    if observed is not None:
-        values = np.column_stack((observed, options.inflation * values))
-    return combine(values, scales, options)
+    return np.concatenate(parts, axis=1)
 
 
 def quadratic_forms(M: np.ndarray, Z: np.ndarray, line: Any = SILENT) -> np.ndarray:
@@ -189,16 +183,14 @@ def permutation_test(
     warn_if_powerless(n_distinct, "permutations", options.units)
     sums = accurate_group_sums(gram, bounds if clusters is None else clusters[bounds])
     M, n_pairs = sums.groups, [size * (size - unbiased) for size in sizes]
-    # The first norm is proportional to the standard deviation under permutations. The
-    # norm of the whole matrix favours small bandwidths.
-    norms = np.zeros((2, len(M)))
-    if clusters is None:
-        norms = null_scales(sums.rows, sums.squares)
+    total, of_groups = check_finite(np.abs(M).sum(axis=(1, 2))), M.sum(axis=2)
     if options.units != "rows":
         counts = far_pairs(bounds, owners, reach=0 if length is None else 1)
-        if clusters is not None:
-            norms[1] = np.sqrt(np.square(M[:, counts > 0]).sum(axis=1))
-        M, norms[0] = centre_used(M, counts)
+        M[:, counts == 0] = 0
+        # As if no pairs were left out.
+        shares = np.diff(bounds) * bounds[-1] / counts.sum(axis=1)
+        of_groups = shares * M.sum(axis=2)
+        M = centre_used(M, counts)
         own = [owners == a for a in range(len(sizes))]
         n_pairs = [counts[np.ix_(inside, inside)].sum() for inside in own]
         options = options._replace(block_length=length and int(bounds[1]))
@@ -215,10 +207,68 @@ def permutation_test(
         (size * (n - size) / pairs + 1) / n_across
         for size, pairs in zip(sizes, n_pairs, strict=True)
     ]
-    statistic = partial(mean_of_pairs, M, weights, -1 / n_across)
+    n_forms = k - (k == 2)
+
+    def statistic(drawn: np.ndarray, line: Progress) -> np.ndarray:
+        values = mean_of_pairs(M, weights, -1 / n_across, drawn, line)
+        own = ((drawn == a).astype(np.float64) for a in range(n_forms))
+        return np.concatenate((values, *(of_groups @ rows.T for rows in own)))
+
     drawn = draw_owners(owners, levels, options)
-    scales = np.sqrt(2 * k - 2) / n_across * norms
-    return group_null(statistic, drawn, scales, options, n_forms=k - (k == 2))
+    found = each_resample(statistic, drawn, options, n_forms)
+    values, *similar = found.reshape(1 + n_forms, len(M), -1)
+    units = np.where(total > 0, total, 1)[:, np.newaxis]
+    similar = [own / units for own in similar]
+    result = two_statistics(values * (n_across / units), similar, sizes, options)
+    return replace(result, statistics=values[:, 0].copy())
+
+
+# Differences below this fraction of the sum of absolute values are rounding errors.
+LOST = 1e-14
+# Weight of the difference of similarity beside the MMD.
+SECOND = 0.4
+
+
+def two_statistics(
+    values: np.ndarray, similar: list[np.ndarray], sizes: list[int], options: Options
+) -> TestResult:
+    """Combine the MMD of every resample with the similarity of rows in each sample.
+
+    The means of a kernel within two samples span two directions that are uncorrelated
+    under permutations [1]_: the MMD, and the difference of both means. A change of
+    scale or correlation raises one mean and lowers the other, which cancels in the MMD.
+    The difference is linear in the rows: it compares their mean similarity to all rows,
+    whose sums over each sample are `similar`, as an analysis of variance does.
+
+    The MMD and the square of the difference are standardised by their moments over all
+    resamples, including the data, and added. The MMD has the larger weight, because
+    most differences are of location. All sums are in units of the sum of the absolute
+    values of a kernel.
+
+    References
+    ----------
+    .. [1] H. Song and H. Chen, "Generalized kernel two-sample tests", Biometrika 111,
+       2024.
+    """
+    n = sum(sizes)
+    first, *others = (_standardised(own, LOST) for own in (values, *similar))
+    squares = (
+        (1 - size / n) * own**2 for own, size in zip(others, sizes, strict=False)
+    )
+    second = _standardised(sum(squares), TIES)
+    result = combine(first + SECOND * second, None, options)
+    if result.chosen is None:
+        return result
+    by_mmd = first[result.chosen, 0] >= second[result.chosen, 0]
+    return replace(result, change=CHANGES[not by_mmd])
+
+
+def _standardised(values: Any, rounding: float) -> np.ndarray:
+    """Return values with mean 0 and variance 1 in each row, 0 for rounding errors."""
+    values = values - values.mean(axis=1, keepdims=True)
+    values[np.abs(values).max(axis=1) <= rounding] = 0
+    deviations = values.std(axis=1, keepdims=True)
+    return values / np.where(deviations > 0, deviations, 1)
 
 
 def mean_of_pairs(
@@ -257,10 +307,6 @@ def _n_arrangements(owners: np.ndarray, levels: np.ndarray, sizes: list[int]) ->
     return float(np.round(np.exp(min(logarithm, 600.0)), 6))
 
 
-# Fraction of the norm of a matrix that centring a constant leaves by rounding.
-ROUNDING = 1e-11
-
-
 def far_pairs(bounds: np.ndarray, owners: Any, reach: int) -> np.ndarray:
     """Return how many pairs of rows of each pair of groups enter a statistic.
 
@@ -272,20 +318,16 @@ def far_pairs(bounds: np.ndarray, owners: Any, reach: int) -> np.ndarray:
     return np.where(near, 0, np.multiply.outer(sizes, sizes))
 
 
-def centre_used(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def centre_used(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Centre sums over pairs of blocks, so that those in use add up to zero by row.
 
-    Return the sums of k(i, j) - a_g - a_h for rows i and j of the blocks g and h, and
-    their norm, which is 0 if only rounding errors are left. `counts` are numbers of
-    pairs of rows. Pairs of blocks that are left out have the count 0 and the sum 0.
+    Return the sums of k(i, j) - a_g - a_h for rows i and j of the blocks g and h.
+    `counts` are numbers of pairs of rows. Pairs of blocks that are left out have the
+    count 0 and the sum 0.
     """
-    centred = np.where(counts > 0, sums, 0.0)
-    before = np.square(centred).sum(axis=(1, 2))
     system = counts + np.diag(counts.sum(axis=1))
-    offsets = np.linalg.solve(system, centred.sum(axis=2).T).T
-    centred -= counts * (offsets[:, :, np.newaxis] + offsets[:, np.newaxis])
-    after = np.square(centred).sum(axis=(1, 2))
-    return centred, np.sqrt(np.where(after > ROUNDING**2 * before, after, 0))
+    offsets = np.linalg.solve(system, sums.sum(axis=2).T).T
+    return sums - counts * (offsets[:, :, np.newaxis] + offsets[:, np.newaxis])
 
 
 def sign_test(gram: Gram, options: Options) -> TestResult:
@@ -318,7 +360,8 @@ def sign_test(gram: Gram, options: Options) -> TestResult:
     def statistic(Z: np.ndarray, line: Progress) -> np.ndarray:
         return quadratic_forms(A, Z, line) / n_pairs
 
-    return group_null(statistic, signs, (scale,), options, observed=observed)
+    drawn = options.inflation * each_resample(statistic, signs, options)
+    return combine(np.column_stack((observed, drawn)), scale, options)
 
 
 def signed_groups(
@@ -334,7 +377,7 @@ def signed_groups(
     n = gram.n if clusters is None else len(clusters) - 1
     bounds = np.linspace(0, n, min(n, n_groups) + 1).astype(np.int64)
     of_rows = bounds if clusters is None else clusters[bounds]
-    A, _, squares, _ = accurate_group_sums(gram, of_rows)
+    A, squares, _ = accurate_group_sums(gram, of_rows)
     means, every = A.sum(axis=(1, 2)) / (n * (n - 1)), np.arange(len(bounds) - 1)
     A[:, every, every] = 0
     if not squares.size:
@@ -365,7 +408,7 @@ def one_sample_test(core: Gram, design: Design, options: Options) -> TestResult:
         return normal_test(core, design, seed, options)
     warn_if_powerless(2.0 ** min(core.n - 1, 64), "vectors of signs")
     means, scale = signed_means(core, design, seed, options)
-    return combine(means, (scale,), options)
+    return combine(means, scale, options)
 
 
 def signed_means(
@@ -445,6 +488,7 @@ def normal_test(core: Gram, design: Design, seed: int, options: Options) -> Test
         statistics=values,
         pvalues=adjusted,
         null_limit=t(count - 1),
+        chosen=int(z.argmax()),
     )
 
 

@@ -30,10 +30,10 @@ TIES = 1e-9
 # A scale this small, relative to the statistics, counts as zero, because no statistic
 # is so many standard deviations away from 0.
 VANISHED = 1e-100
-# Standard deviations below this fraction of the norm of a matrix are rounding errors.
-ROUNDING = 1e-12
 # Users are warned of a test that can never reject at this significance level.
 LEVEL = 0.05
+# What kinds of change the two statistics of two or more samples detect.
+CHANGES = ("location or shape", "scale, spread or correlation")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,9 +56,9 @@ class TestResult(SizedResult):
     Attributes
     ----------
     statistic : float
-        Pooled statistic of the data. Tests with several scales, such as those of two
-        samples, standardise it by the resamples, so do not compare it between tests:
-        `effect_size` tells how large a difference is.
+        Pooled statistic of the data. Tests of two or more samples standardise it by
+        the resamples, so do not compare it between tests: `effect_size` tells how large
+        a difference is.
     pvalue : float
         Probability of a statistic at least as large as `statistic` under the null
         hypothesis. It is never 0.
@@ -81,6 +81,15 @@ class TestResult(SizedResult):
         gamma distribution (Pearson's type III), or a normal distribution if the
         permutations have a negative skewness. None for tests by resampling, and for
         constant X or y, which have the p-value 1.
+    chosen : int or None
+        Position in `kernels` of the kernel whose statistic is the largest, in standard
+        deviations of the resamples. None if no kernel carries information.
+    change : {"location or shape", "scale, spread or correlation"} or None
+        What a rejection of a permutation test of two or more samples is mostly about,
+        according to kernel `chosen`. The statistic of each kernel is a sum of two: the
+        MMD sees a change of location or shape best, and the difference between the mean
+        similarity of rows of each sample to all rows sees a change of scale, spread or
+        correlation best. None for other tests.
     block_length : int or None
         Rows of a block if the test resampled whole blocks of consecutive rows, for rows
         of a series. None if the test treated rows as independent.
@@ -132,6 +141,8 @@ class TestResult(SizedResult):
     statistics: np.ndarray
     pvalues: np.ndarray
     null_limit: Any = None
+    chosen: int | None = None
+    change: str | None = None
     block_length: int | None = None
     n_components: int | None = None
     n_clusters: int | None = None
@@ -153,6 +164,10 @@ class TestResult(SizedResult):
     def _summary(self) -> dict[str, Any]:
         summary: dict[str, Any] = {"statistic": self.statistic, "pvalue": self.pvalue}
         summary |= self._effect_words()
+        if self.change and self.pvalue <= LEVEL:
+            summary["change"] = self.change
+            named = kernel_columns([self.kernels[self.chosen or 0]])
+            summary |= {name: column[0] for name, column in named.items()}
         summary["method"] = self.method
         for name in ("block_length", "n_clusters", "n_components"):
             if getattr(self, name) is not None:
@@ -272,25 +287,6 @@ def check_options(
     return Options(method, n_resamples, GROUPS, pooling, block_length)
 
 
-def null_scales(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Return two scales of each kernel that resampling does not change.
-
-    Both are Hilbert-Schmidt norms without the diagonal, from sums over rows and sums of
-    squares without the diagonal. The first is the norm of the centred matrix, to which
-    the standard deviation under the null is proportional. The second is the norm of the
-    matrix itself, which favours small bandwidths.
-    """
-    n = rows.shape[1]
-    total = rows.sum(axis=1)
-    # Squares that overflow are refused later.
-    with np.errstate(over="ignore", invalid="ignore"):
-        centred = squares - 2 * np.square(rows).sum(axis=1) / (n - 2)
-        centred += total**2 / ((n - 1) * (n - 2))
-    # A constant kernel leaves only rounding errors.
-    centred = np.maximum(centred, 1e-14 * squares)
-    return np.sqrt([centred, squares])
-
-
 def lost_squares(
     squares: np.ndarray, n_terms: float, nonzero: Any, dtype: Any = np.float64
 ) -> np.ndarray:
@@ -326,16 +322,14 @@ def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> No
         )
 
 
-def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
+def combine(values: np.ndarray, scale: Any, options: Options) -> TestResult:
     """Pool the statistics of every resample, and rank the data among the resamples.
 
     `values` has a row for each kernel, with the data in the first column. No resample
-    changes the `scales`, which are one or several arrays with one entry for each
-    kernel. With several scales, the pooled statistics of each scale are standardised by
-    their mean and standard deviation over all resamples, including the data. The
-    largest of them is the pooled statistic.
+    changes the `scale`, which has one entry for each kernel. None is the standard
+    deviation over all resamples, including the data.
 
-    Statistics and scales that are not finite are refused. If a scale of a kernel
+    Statistics and scales that are not finite are refused. If the scale of a kernel
     vanishes, or if no resample changes its statistic, the kernel has the p-value 1 and
     does not enter the pooled statistic.
     """
@@ -344,36 +338,23 @@ def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
             f"n_resamples == {options.n_resamples}, must be >= {1 / LEVEL - 1:g} for "
             f"a test that can reject at the significance level {LEVEL}."
         )
-    pooling = options.pooling
-    for numbers in (values, *scales):
-        check_finite(numbers)
-    statistics = values[:, 0].copy()
+    pooling, statistics = options.pooling, check_finite(values)[:, 0].copy()
     # Division by powers of two is exact, and squares of numbers near 1 do not overflow.
     exponents = np.frexp(np.abs(values).max(axis=1))[1]
     values = np.ldexp(values, -exponents[:, np.newaxis])
-    scales = tuple(np.ldexp(scale, -exponents) for scale in scales)
     deviations = values.std(axis=1)
+    scale = deviations if scale is None else np.ldexp(check_finite(scale), -exponents)
     # A kernel that no resample changes carries no information.
     useful = deviations > TIES * np.abs(values).max(axis=1)
-    useful &= np.min(scales, axis=0) > VANISHED
-    if len(scales) > 1:
-        # The last scale is the norm of the matrix that is not centred.
-        useful &= deviations > ROUNDING * scales[-1]
-    pooled = np.zeros(values.shape[1])
-    pvalues = np.ones(len(values))
+    useful &= scale > VANISHED
+    pooled, pvalues, chosen = np.zeros(values.shape[1]), np.ones(len(values)), None
     if useful.any():
         values = values[useful]
         z = values - values.mean(axis=1, keepdims=True)
         z /= deviations[useful, np.newaxis]
-        if pooling == "agg":
-            pooled = aggregate(z)
-        else:
-            parts = np.stack([_pool(values, s[useful], pooling) for s in scales])
-            if len(parts) > 1:
-                parts -= parts.mean(axis=1, keepdims=True)
-                spread = parts.std(axis=1, keepdims=True)
-                parts /= np.where(spread > 0, spread, 1)
-            pooled = parts.max(axis=0)
+        chosen = int(np.flatnonzero(useful)[z[:, 0].argmax()])
+        scaled = values / scale[useful, np.newaxis]
+        pooled = aggregate(z) if pooling == "agg" else _pool(scaled, pooling)
         largest = z.max(axis=0)
         pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
     return TestResult(
@@ -385,6 +366,7 @@ def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
         kernels=options.kernels,
         statistics=statistics,
         pvalues=pvalues,
+        chosen=chosen,
         block_length=options.block_length,
         n_components=options.n_components,
         n_clusters=None if options.clusters is None else len(options.clusters) - 1,
@@ -423,8 +405,7 @@ def rank_pvalue(values: np.ndarray, observed: float, ties: float = TIES) -> floa
     return float(np.mean(values >= observed - tolerance))
 
 
-def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
-    scaled = values / scale[:, np.newaxis]
+def _pool(scaled: np.ndarray, pooling: str) -> np.ndarray:
     if pooling == "mean":
         return scaled.mean(axis=0)
     if pooling == "max":
@@ -456,7 +437,7 @@ def parametric_test(
     statistics, scales = np.stack([observed, *answers], axis=-1)
     # A scale is 0 only if its statistic is 0.
     values = np.divide(statistics, scales, out=np.zeros_like(scales), where=scales > 0)
-    result = combine(values, (np.ones(len(values)),), options)
+    result = combine(values, np.ones(len(values)), options)
     return replace(result, statistics=observed[0])
 
 

@@ -72,7 +72,7 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     scale[scale <= ROUNDING * size] = 0
     # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
-    return combine(values, (scale,), options)
+    return combine(values, scale, options)
 
 
 def _each_orbit(
@@ -259,7 +259,7 @@ def joint_shift_test(variables: list[Variable], options: Options) -> TestResult:
 def _from_means(values: np.ndarray, useful: np.ndarray, options: Options) -> TestResult:
     """Rank statistics, standardised by their moments over all resamples."""
     means, scale = values.mean(axis=1, keepdims=True), values.std(axis=1)
-    result = combine(values - means, (np.where(useful, scale, 0),), options)
+    result = combine(values - means, np.where(useful, scale, 0), options)
     return replace(result, statistics=values[:, 0].copy())
 
 
@@ -513,7 +513,7 @@ def feature_window_test(
         if cut.block > 1:
             return _from_means(values, useful.ravel(), options)
         scale = np.where(useful.ravel(), values.std(axis=1), 0)
-    return combine(values, (scale,), options)
+    return combine(values, scale, options)
 
 
 def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
