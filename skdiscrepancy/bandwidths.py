@@ -211,9 +211,9 @@ def kernel_collection(
         Bandwidths of the kernels that do not have their own. "grid" means
         `n_bandwidths` values in equal steps from the 5 % to the 95 % quantile of the
         distances between rows. "median" means the median distance. "dyadic" means
-        values from half the 5 % quantile to twice the 95 % quantile in steps of
-        sqrt(2), or in steps of 2 if there would be more than 12. If you pass several
-        numbers, you get one kernel for each number.
+        values from half the 5 % quantile, or a fifth of the median if it is smaller, to
+        twice the 95 % quantile in steps of sqrt(2), or in steps of 2 if there would be
+        more than 12. If you pass several numbers, you get one kernel for each number.
     n_bandwidths : int or None, default=None
         Number of bandwidths for "grid". None is 10.
 

@@ -125,10 +125,10 @@ def mmd_test(
     distances are taken as they are.
 
     By default, the test computes the unbiased MMD for Gaussian and Laplace kernels with
-    many bandwidths, chosen from both samples. It divides the MMD of each kernel by each
-    of two scales that permutations do not change, the norms of the centred and of the
-    uncentred Gram matrix. It then compares the largest value with 999 permutations of
-    groups of rows [1]_.
+    many bandwidths, chosen from both samples. To the MMD of each kernel it adds a
+    statistic that detects changes of scale and correlation, which cancel in the MMD
+    [3]_. It then compares the largest sum with 999 permutations of groups of rows [1]_.
+    `change` of the result says what kind of change decides.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -148,9 +148,9 @@ def mmd_test(
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
-        factor of sqrt(2) from half the 5 % quantile of the distances between rows to
-        twice the 95 % quantile, or steps of a factor of 2 if there would be more than
-        12 bandwidths. See
+        factor of sqrt(2) from half the 5 % quantile of the distances between rows, or a
+        fifth of their median if it is smaller, to twice the 95 % quantile, or steps of
+        a factor of 2 if there would be more than 12 bandwidths. See
         :class:`skdiscrepancy.MMDEstimator` for the other values.
     block_length : int, "auto" or None, default=None
         Pass it if the rows are a series, such as measurements in the order of time, in
@@ -200,6 +200,8 @@ def mmd_test(
        2025.
     .. [2] A. Patton, D. N. Politis and H. White, "Correction to 'Automatic block-length
        selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
+    .. [3] H. Song and H. Chen, "Generalized kernel two-sample tests", Biometrika 111,
+       2024.
 
     Examples
     --------
@@ -342,9 +344,9 @@ def hsic_test(
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels on X that do not have their own. "dyadic" takes steps
-        of a factor of sqrt(2) from half the 5 % quantile of the distances between rows
-        to twice the 95 % quantile, or steps of a factor of 2 if there would be more
-        than 12 bandwidths. See
+        of a factor of sqrt(2) from half the 5 % quantile of the distances between rows,
+        or a fifth of their median if it is smaller, to twice the 95 % quantile, or
+        steps of a factor of 2 if there would be more than 12 bandwidths. See
         :class:`skdiscrepancy.HSICEstimator` for the other values.
     target_bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
@@ -457,9 +459,9 @@ def ksd_test(
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
-        factor of sqrt(2) from half the 5 % quantile of the distances between rows to
-        twice the 95 % quantile, or steps of a factor of 2 if there would be more than
-        12 bandwidths. With ``method="parametric"``, "dyadic" becomes "grid". See
+        factor of sqrt(2) from half the 5 % quantile of the distances between rows, or a
+        fifth of their median if it is smaller, to twice the 95 % quantile, or steps of
+        a factor of 2 if there would be more than 12 bandwidths. With ``method="parametric"``, "dyadic" becomes "grid". See
         :class:`skdiscrepancy.MMDEstimator` for the other values.
     block_length : int, "auto" or None, default=None
         Pass it if the rows are a series, such as measurements in the order of time, in

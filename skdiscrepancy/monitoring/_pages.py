@@ -369,6 +369,9 @@ def answer(report: Any) -> list[str]:
     if pairs:
         changed = "; ".join(pairs)
         sentences.append(f"Columns depend on each other in another way: {changed}.")
+    together = report.joint_test
+    if together.change and together.pvalue <= report.level:
+        sentences.append(f"All columns together show a change of {together.change}.")
     return [title, *sentences, _remaining(report)]
 
 
