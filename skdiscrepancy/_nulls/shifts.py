@@ -43,6 +43,8 @@ ROUNDING = 1e-12
 WEIGHT = 0.8
 # Products of kernels with a smaller share have too small a weight to be of use.
 LEAST_SHARE = 0.1
+# Relative differences of k(x, x) below this are rounding errors.
+CONSTANT = 1e-6
 
 
 # The rows of a variable, and its kernels.
@@ -102,8 +104,10 @@ def two_statistics(
     divided by their `scale`. The squared correlation, in units of its own standard
     deviation, and the HSIC are two sides of a right triangle if both are positive. The
     correlation counts by the root of the `share`, because narrow kernels do not see how
-    far out a row is. The share is the product for both kernels of their mean over all
-    pairs of rows, relative to their mean for i = j.
+    far out a row is. The share is the product of the means of both kernels over all
+    pairs of rows, relative to their values for i = j. It is 0 if k(x, x) differs
+    between rows: f(x) + f(x') can be added to a kernel without changing HSIC, but not
+    without changing mean similarities.
 
     References
     ----------
@@ -132,16 +136,18 @@ def similar_shifts(
     """
     n, spectra, shares = x[0].n, [], []
     for side, offsets in (x, y):
-        own = side.diagonal().mean(axis=1, dtype=np.float64)
-        mean = offsets.mean(axis=1)
+        diagonal, mean = side.diagonal(), offsets.mean(axis=1)
+        own = diagonal.max(axis=1).astype(np.float64)
         rows = offsets - mean[:, np.newaxis]
         size = np.linalg.norm(rows, axis=1)
-        varies = (size > ROUNDING * sqrt(n) * own) & (mean > 0) & (own > 0)
-        spectra.append(rfft(rows / np.where(varies, size, np.inf)[:, np.newaxis]))
-        shares.append(np.where(varies, 2 * mean, 0) / np.where(varies, own, 1))
+        useful = diagonal.min(axis=1) > (1 - CONSTANT) * own
+        useful &= (own > 0) & (size > ROUNDING * sqrt(n) * own)
+        spectra.append(rfft(rows / np.where(useful, size, np.inf)[:, np.newaxis]))
+        share = np.where(useful, 2 * mean, 0) / np.where(useful, own, 1)
+        shares.append(share.clip(0, 1))
     found = np.conj(spectra[0])[:, np.newaxis] * spectra[1]
-    share = np.outer(*shares).clip(0, 1).ravel()
-    return sqrt(n - 1) * irfft(found, n).reshape(-1, n), share
+    found = irfft(found, n).reshape(-1, n)
+    return sqrt(n - 1) * found, np.outer(*shares).ravel()
 
 
 def _each_orbit(
@@ -583,7 +589,7 @@ def feature_window_test(
         useful, share = share.reshape(2, -1) / pair.n_groups
         deviations = found.std(axis=2)
         centred = found - found.mean(axis=2, keepdims=True)
-        share[deviations[1] <= ROUNDING * useful] = 0
+        share[deviations[1] <= ROUNDING] = 0
         similar = centred[1] / np.where(share > 0, deviations[1], np.inf)[:, np.newaxis]
         scale = np.where(useful > 0, deviations[0], 0)
         both = two_statistics(centred[0], scale, similar, share)
@@ -681,9 +687,8 @@ def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
     is a bilinear form of the covariances of the features and the means of the features.
     A place is a group of windows and a shift. The covariances of a resample are the sum
     of one matrix for each group, at the place that the resample chooses. So inner
-    products of the matrices of all places are enough. Also return the product of the
-    means of k(x, x) of both kernels, 0 if the features are constant, and the share of
-    :func:`two_statistics`.
+    products of the matrices of all places are enough. Also return whether the features
+    of both kernels are not constant, and their share as in :func:`two_statistics`.
     """
     spectra, stay, x_sums, y_sums = sums
     x, y, n, (g, kernels) = cut.pair.x, cut.pair.y, cut.pair.n, tile
@@ -731,11 +736,11 @@ def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
                 out[m] = M.take(pairs) @ weights
     spreads = np.outer(of_x.spreads[kernels], of_y.spreads)
     values += unbiased_products(0, 0, spreads, n)[:, :, np.newaxis]
-    # Centring a constant leaves only rounding errors.
-    useful = [own.spreads > ROUNDING**2 * own.sizes for own in (of_x, of_y)]
-    parts = [
-        (np.where(varies, own.sizes, 0), 1 - own.spreads / np.where(varies, own.sizes, 1))
-        for own, varies in zip((of_x, of_y), useful, strict=True)
-    ]
+    parts = []
+    for side, own in ((x, of_x), (y, of_y)):
+        # Centring a constant leaves only rounding errors.
+        useful = own.spreads > ROUNDING**2 * own.sizes
+        unit = ~np.logical_or.reduceat(side.is_norm[g], side.starts[g])
+        parts.append((useful, np.where(useful & unit, 1 - own.spreads, 0)))
     sides = zip(*parts, strict=True)
     return found, np.stack([np.outer(a[kernels], b) for a, b in sides])
