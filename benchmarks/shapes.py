@@ -1,8 +1,8 @@
 """Measure the power of hsic_test for the twenty shapes of hyppo, beside other tests.
 
-Usage: ``python benchmarks/shapes.py [--rows N ...] [--draws N] [--first SEED]``. Prints
-a line for each shape and number of rows, and writes ``results/shapes.csv``. Needs
-hyppo. One thread; 20 minutes with the defaults.
+Usage: ``python benchmarks/shapes.py [--rows N ...] [--shapes NAME ...] [--draws N]
+[--first SEED]``. Prints a line for each shape and number of rows, and adds it to
+``results/shapes.csv``. Needs hyppo. One thread; 20 minutes with the defaults.
 
 The shapes are the simulations of hyppo 0.5.2 with one column and ``noise=True``. The
 other tests are those of hyppo with its defaults, on the same draws. As in
@@ -18,7 +18,9 @@ the one to compare with.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import argparse
+import csv
 import importlib
+import itertools
 
 import numpy as np
 from power import RESULTS, write
@@ -77,43 +79,54 @@ def power_of_hyppo(name, samples):
     return np.mean(np.array(observed) > np.quantile(null, 1 - LEVEL))
 
 
+def known():
+    """Return the rows of the table so far."""
+    path = RESULTS / "shapes.csv"
+    if not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        return {(row["shape"], int(row["rows"])): row for row in csv.DictReader(file)}
+
+
+def with_means(table):
+    """Return the rows of the table in order, with means over all shapes."""
+    rows = []
+    for n in sorted({n for _, n in table}):
+        own = [table[shape, n] for shape in PUBLISHED if (shape, n) in table]
+        rows += own
+        if len(own) == len(PUBLISHED):
+            names = ("hsic_test", *PEERS, "HHG, published")
+            means = {k: np.mean([float(row[k]) for row in own]) for k in names}
+            means = {k: round(float(mean), 3) for k, mean in means.items()}
+            rows.append({**own[0], "shape": "mean", "standard error": "", **means})
+    return rows
+
+
 def main():
     """Measure all shapes and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[50, 100])
+    parser.add_argument("--shapes", nargs="+", default=list(PUBLISHED))
     parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--first", type=int, default=FIRST_SEED, help="first seed")
     options = parser.parse_args()
-    seeds, rows = range(options.first, options.first + options.draws), []
-    for n in options.rows:
-        for shape, published in PUBLISHED.items():
-            samples = [draw(shape, n, seed) for seed in seeds]
-            pvalues = [
-                hsic_test(*sample, random_state=seed).pvalue
-                for sample, seed in zip(samples, seeds, strict=True)
-            ]
-            rate = np.mean(np.array(pvalues) <= LEVEL)
-            found = {"hsic_test": rate}
-            found["standard error"] = np.sqrt(rate * (1 - rate) / len(seeds))
-            found |= {name: power_of_hyppo(name, samples) for name in PEERS}
-            if n in (50, 100):
-                found["HHG, published"] = published[n == 100]
-            rows.append({"shape": shape, "rows": n, "draws": len(seeds), **found})
-            print(rows[-1], flush=True)
-        own = [row for row in rows if row["rows"] == n]
-        names = [name for name in own[0] if name not in ("shape", "rows", "draws")]
-        mean = {name: np.mean([row[name] for row in own]) for name in names}
-        # The draws of different shapes have the same seeds.
-        mean["standard error"] = ""
-        rows.append({"shape": "mean", "rows": n, "draws": len(seeds), **mean})
-        print(rows[-1], flush=True)
-    for row in rows:
-        row |= {
-            name: round(float(value), 3)
-            for name, value in row.items()
-            if isinstance(value, float)
-        }
-    write(rows, RESULTS / "shapes.csv")
+    seeds = range(options.first, options.first + options.draws)
+    for n, shape in itertools.product(options.rows, options.shapes):
+        samples = [draw(shape, n, seed) for seed in seeds]
+        pvalues = [
+            hsic_test(*sample, random_state=seed).pvalue
+            for sample, seed in zip(samples, seeds, strict=True)
+        ]
+        rate = np.mean(np.array(pvalues) <= LEVEL)
+        found = {"hsic_test": rate}
+        found["standard error"] = np.sqrt(rate * (1 - rate) / len(seeds))
+        found |= {name: power_of_hyppo(name, samples) for name in PEERS}
+        found = {name: round(float(value), 3) for name, value in found.items()}
+        published = {50: PUBLISHED[shape][0], 100: PUBLISHED[shape][1]}.get(n, "")
+        row = {"shape": shape, "rows": n, "draws": len(seeds), **found}
+        row["HHG, published"] = published
+        print(row, flush=True)
+        write(with_means(known() | {(shape, n): row}), RESULTS / "shapes.csv")
 
 
 if __name__ == "__main__":
