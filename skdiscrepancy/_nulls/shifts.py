@@ -737,10 +737,10 @@ def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
     spreads = np.outer(of_x.spreads[kernels], of_y.spreads)
     values += unbiased_products(0, 0, spreads, n)[:, :, np.newaxis]
     parts = []
-    for side, own in ((x, of_x), (y, of_y)):
+    for side, moments in ((x, of_x), (y, of_y)):
         # Centring a constant leaves only rounding errors.
-        useful = own.spreads > ROUNDING**2 * own.sizes
+        useful = moments.spreads > ROUNDING**2 * moments.sizes
         unit = ~np.logical_or.reduceat(side.is_norm[g], side.starts[g])
-        parts.append((useful, np.where(useful & unit, 1 - own.spreads, 0)))
+        parts.append((useful, np.where(useful & unit, 1 - moments.spreads, 0)))
     sides = zip(*parts, strict=True)
     return found, np.stack([np.outer(a[kernels], b) for a, b in sides])
