@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import (
 
 from skdiscrepancy import HSICEstimator, hsic_from_gram, hsic_score, hsic_test
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._nulls.shifts import similar_shifts, two_statistics
+from skdiscrepancy._nulls.shifts import hsic_and_similarity, similar_shifts
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy.designs import Blocks, Cross, Linear, RandomPairs, Subdiagonals
 from skdiscrepancy.kernels import (
@@ -389,7 +389,7 @@ def test_every_shift_has_the_correlation_of_mean_similarities(n):
 def test_both_statistics_are_sides_of_a_triangle():
     values, similar = np.array([[6.0, 6, -4, -4]] * 3), np.array([[3.0, 0, 3, 0]] * 3)
     share = np.array([1.0, 1.0, 0.0])
-    found = two_statistics(values, np.array([2.0, 0.0, 2.0]), similar, share)
+    found = hsic_and_similarity(values, np.array([2.0, 0.0, 2.0]), similar, share)
     # The weight .8, and the standard deviation of the square of a normal variable.
     high, low = 0.8 * 8 / np.sqrt(2), -0.8 / np.sqrt(2)
     assert_allclose(found[0], [np.hypot(3, high), 3, high, low])

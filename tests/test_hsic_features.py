@@ -323,7 +323,7 @@ def spied_test(X, y, **params):
         return mock.patch.object(module, name, wrapper)
 
     with (
-        spy(shifts, "two_statistics"),
+        spy(shifts, "hsic_and_similarity"),
         spy(hsic_module, "feature_window_test"),
         mock.patch.object(shifts, "TILE_BYTES", 2**14),
         few_rows_at_a_time(),
@@ -347,7 +347,7 @@ def test_shifts_are_those_of_the_gram_matrices(n_resamples):
     )
     (pair, options, length), _ = seen["feature_window_test"]
     x, z = pair.x, pair.y
-    (values, scale, similar, share), _ = seen["two_statistics"]
+    (values, scale, similar, share), _ = seen["hsic_and_similarity"]
     # The test subtracts the means over all resamples.
     values = values + (seen["result"].statistics - values[:, 0])[:, np.newaxis]
     # 4 windows of 10 rows, and 3 rows stay; or all rows.

@@ -143,9 +143,9 @@ def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
         return test(pair, options, length)
 
     test = hsic_module.feature_window_test
-    both = mock.Mock(wraps=shifts_module.two_statistics)
+    both = mock.Mock(wraps=shifts_module.hsic_and_similarity)
     monkeypatch.setattr(hsic_module, "feature_window_test", spy)
-    monkeypatch.setattr(shifts_module, "two_statistics", both)
+    monkeypatch.setattr(shifts_module, "hsic_and_similarity", both)
     lazy = (cut(X, 60), [y])
     if kind == "dask":
         lazy = da.from_array(X, chunks=(37, -1)), da.from_array(y, chunks=37)

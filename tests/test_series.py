@@ -674,8 +674,8 @@ def test_groups_of_features_have_consecutive_rows(in_blocks, monkeypatch):
 
 
 def test_shifts_of_blocks_are_those_of_the_gram_matrices(monkeypatch):
-    both = mock.Mock(wraps=shifts.two_statistics)
-    monkeypatch.setattr(shifts, "two_statistics", both)
+    both = mock.Mock(wraps=shifts.hsic_and_similarity)
+    monkeypatch.setattr(shifts, "hsic_and_similarity", both)
     monkeypatch.setattr(shifts, "WINDOW", 5)
     monkeypatch.setattr(shifts, "STRIP", 20)
     passes = mock.Mock(wraps=shifts._passes)

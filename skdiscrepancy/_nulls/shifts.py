@@ -83,12 +83,12 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     scale[scale <= ROUNDING * size] = 0
     # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
-    both = two_statistics(values, scale, np.concatenate(similar, axis=1), share)
+    both = hsic_and_similarity(values, scale, np.concatenate(similar, axis=1), share)
     result = combine(both, (np.ones(len(both)),), options)
     return replace(result, statistics=values[:, 0].copy())
 
 
-def two_statistics(
+def hsic_and_similarity(
     values: np.ndarray, scale: np.ndarray, similar: np.ndarray, share: np.ndarray
 ) -> np.ndarray:
     """Combine the HSIC of every resample with the correlation of mean similarities.
@@ -592,7 +592,7 @@ def feature_window_test(
         share[deviations[1] <= ROUNDING] = 0
         similar = centred[1] / np.where(share > 0, deviations[1], np.inf)[:, np.newaxis]
         scale = np.where(useful > 0, deviations[0], 0)
-        both = two_statistics(centred[0], scale, similar, share)
+        both = hsic_and_similarity(centred[0], scale, similar, share)
     result = combine(both, (np.ones(len(both)),), options)
     return replace(result, statistics=found[0, :, 0].copy())
 
@@ -688,7 +688,7 @@ def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
     A place is a group of windows and a shift. The covariances of a resample are the sum
     of one matrix for each group, at the place that the resample chooses. So inner
     products of the matrices of all places are enough. Also return whether the features
-    of both kernels are not constant, and their share as in :func:`two_statistics`.
+    of both kernels are not constant, and their share as in :func:`hsic_and_similarity`.
     """
     spectra, stay, x_sums, y_sums = sums
     x, y, n, (g, kernels) = cut.pair.x, cut.pair.y, cut.pair.n, tile
