@@ -323,7 +323,7 @@ def spied_test(X, y, **params):
         return mock.patch.object(module, name, wrapper)
 
     with (
-        spy(shifts, "combine"),
+        spy(shifts, "hsic_and_similarity"),
         spy(hsic_module, "feature_window_test"),
         mock.patch.object(shifts, "TILE_BYTES", 2**14),
         few_rows_at_a_time(),
@@ -347,7 +347,9 @@ def test_shifts_are_those_of_the_gram_matrices(n_resamples):
     )
     (pair, options, length), _ = seen["feature_window_test"]
     x, z = pair.x, pair.y
-    (values, scales, _), _ = seen["combine"]
+    (values, scale, similar, share), _ = seen["hsic_and_similarity"]
+    # The test subtracts the means over all resamples.
+    values = values + (seen["result"].statistics - values[:, 0])[:, np.newaxis]
     # 4 windows of 10 rows, and 3 rows stay; or all rows.
     assert length == (10 if n_resamples == 9 else 43)
     assert values.shape == (48, length)
@@ -376,7 +378,24 @@ def test_shifts_are_those_of_the_gram_matrices(n_resamples):
         if n_resamples == 60 and shift == 3:
             break
     # Any order of y has the same sum over all shifts of the uncentred statistic.
-    assert_allclose(scales[0], values.std(axis=1), rtol=1e-12)
+    assert_allclose(scale, values.std(axis=1), rtol=1e-12)
+    # Kernels without a line of norms are 1 for i = j.
+    norms = [np.logical_or.reduceat(s.is_norm[0], s.starts[0]) for s in (x, z)]
+    unit = np.outer(~norms[0], ~norms[1])
+    assert_array_equal(share.reshape(unit.shape) > 0, unit)
+    assert unit.sum() == 5 * 2
+    orders = np.tile(np.arange(43), (length, 1))
+    for shift, order in enumerate(orders):
+        order[:used] = np.roll(order[:used].reshape(-1, length), -shift, 1).ravel()
+    for k, m in np.argwhere(unit):
+        means = K[:, k].mean(axis=(1, 2)), L[:, m].mean(axis=(1, 2))
+        assert_allclose(share[4 * k + m], np.mean(means[0] * means[1]), rtol=1e-9)
+        covariances = np.zeros(length)
+        for A, B in zip(K[:, k].mean(axis=2), L[:, m].mean(axis=2), strict=True):
+            covariances += [np.cov(A, B[order])[0, 1] for order in orders]
+        covariances -= covariances.mean()
+        expected = covariances / covariances.std()
+        assert_allclose(similar[4 * k + m], expected, rtol=1e-7, atol=1e-9)
     assert options.pooling == "max"
 
 

@@ -263,16 +263,25 @@ def test_block_signs_equal_sums_over_rows(length):
     assert direct.pvalue == result.pvalue
 
 
-def far_hsic(K, L, nearest):
-    """Return the sum of products of centred matrices over pairs of far rows."""
+def far_statistics(K, L, nearest):
+    """Return HSIC over pairs of far rows, and the statistic of the test."""
     n = len(K)
     distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     W = np.minimum(distance, n - distance) >= nearest
-    centred = []
+    centred, rows = [], []
     for matrix in (K, L):
         offsets = np.linalg.solve(W + np.diag(W.sum(axis=1)), (W * matrix).sum(axis=1))
         centred.append(W * (matrix - np.add.outer(offsets, offsets)))
-    return (centred[0] * centred[1]).sum() / W.sum()
+        rows.append(offsets)
+    sum_of_products = (centred[0] * centred[1]).sum()
+    z = sum_of_products / np.prod([np.linalg.norm(A) for A in centred])
+    z *= np.sqrt(n * (n - 1) / 2)
+    # Both kernels are 1 for i = j.
+    weight = 0.8 * np.sqrt((W * K).sum() * (W * L).sum()) / W.sum()
+    squared = (n - 1) * np.corrcoef(*rows)[0, 1] ** 2
+    beside = weight * (squared - 1) / np.sqrt(2)
+    both = min(z, beside) > 0
+    return sum_of_products / W.sum(), np.hypot(z, beside) if both else max(z, beside)
 
 
 @pytest.mark.parametrize("n", [30, 31])
@@ -292,11 +301,13 @@ def test_shifts_without_near_pairs_equal_sums_over_rows(n):
     values = []
     for shift in range(n):
         order = (np.arange(n) + shift) % n
-        values.append(far_hsic(K, L[np.ix_(order, order)], 4))
-    assert_allclose(result.statistics, values[0], rtol=1e-9)
-    unit = values[0] / result.statistic
-    assert_allclose(unit * result.null_distribution, values[1:], rtol=1e-8, atol=1e-13)
-    assert result.pvalue == np.mean(np.array(values) >= values[0] - 1e-12)
+        hsic, value = far_statistics(K, L[np.ix_(order, order)], 4)
+        values.append(value)
+        if shift == 0:
+            assert_allclose(result.statistics, hsic, rtol=1e-9)
+    assert_allclose(result.statistic, values[0], rtol=1e-8)
+    assert_allclose(result.null_distribution, values[1:], rtol=1e-8, atol=1e-11)
+    assert result.pvalue == np.mean(np.array(values) >= values[0] - 1e-9)
 
 
 MEDIANS = {"bandwidth": "median", "target_bandwidth": "median"}
@@ -665,8 +676,8 @@ def test_groups_of_features_have_consecutive_rows(in_blocks, monkeypatch):
 
 
 def test_shifts_of_blocks_are_those_of_the_gram_matrices(monkeypatch):
-    combine = mock.Mock(wraps=shifts.combine)
-    monkeypatch.setattr(shifts, "combine", combine)
+    both = mock.Mock(wraps=shifts.hsic_and_similarity)
+    monkeypatch.setattr(shifts, "hsic_and_similarity", both)
     monkeypatch.setattr(shifts, "WINDOW", 5)
     monkeypatch.setattr(shifts, "STRIP", 20)
     passes = mock.Mock(wraps=shifts._passes)
@@ -677,7 +688,7 @@ def test_shifts_of_blocks_are_those_of_the_gram_matrices(monkeypatch):
         X, y, block_length=3, n_components=4, n_resamples=9, random_state=0, **options
     )
     (cut, _), _ = passes.call_args
-    (values, _, _), _ = combine.call_args
+    (values, *_), _ = both.call_args
     index = np.arange(67)
     sides = ((cut.pair.x, X), (cut.pair.y, y.reshape(67, -1)))
     [(_, K)], [(_, L)] = (list(s.matrices(rows, index)) for s, rows in sides)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial, reduce
 from itertools import pairwise
+from math import sqrt
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -36,6 +37,14 @@ CHUNK_NUMBERS = 2**14
 SHIFTS = 4
 # Fraction of the norm of a matrix, or of features, that centring a constant leaves.
 ROUNDING = 1e-12
+# Weight of the similarities beside HSIC, for the widest kernels. In 400 draws of twenty
+# shapes of 50 rows, the mean power was .567 without them, .658 for .8 and .663 for .9,
+# but spirals lost .02 and .05.
+WEIGHT = 0.8
+# Products of kernels with a smaller share have too small a weight to be of use.
+LEAST_SHARE = 0.1
+# Relative differences of k(x, x) below this are rounding errors.
+CONSTANT = 1e-6
 
 
 # The rows of a variable, and its kernels.
@@ -62,8 +71,10 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
         order = first[_row_order(n, options, orbit)] if orbit else first
         return of_x(), _with_offsets(y, order, options)
 
-    work = partial(all_shifts, nearest=length or 1)
-    parts, *squares = _each_orbit(n, options, sides, work, SHIFTS)
+    def work(x: Any, y: Any) -> tuple[np.ndarray, ...]:
+        return *similar_shifts(x, y), *all_shifts(x, y, length or 1)
+
+    similar, [share, *_], parts, *squares = _each_orbit(n, options, sides, work, SHIFTS)
     # Take roots first, because products of small sums may underflow.
     roots = (np.sqrt(check_finite(own[0])) for own in squares)
     scale, size = (np.outer(*both).ravel() for both in zip(*roots, strict=True))
@@ -72,7 +83,71 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     scale[scale <= ROUNDING * size] = 0
     # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
-    return combine(values, scale, options)
+    both = hsic_and_similarity(values, scale, np.concatenate(similar, axis=1), share)
+    result = combine(both, np.ones(len(both)), options)
+    return replace(result, statistics=values[:, 0].copy())
+
+
+def hsic_and_similarity(
+    values: np.ndarray, scale: np.ndarray, similar: np.ndarray, share: np.ndarray
+) -> np.ndarray:
+    """Combine the HSIC of every resample with the correlation of mean similarities.
+
+    HSIC is the mean of k(x_i, x_j) l(y_i, y_j) over pairs of rows, minus twice the mean
+    over rows i of the products of their mean similarities to all rows, plus a number
+    that no resample changes. These two terms are for HSIC what the means within two
+    samples are for the MMD [1]_. Some dependences change both terms, which cancels in
+    HSIC. On a circle, for example, a row that is far out in x is near the centre in y.
+
+    So `similar` is the correlation of the mean similarities for each product of
+    kernels, divided by its standard deviation over all resamples, and `values` are
+    divided by their `scale`. The squared correlation, in units of its own standard
+    deviation, and the HSIC are two sides of a right triangle if both are positive. The
+    correlation counts by the root of the `share`, because narrow kernels do not see how
+    far out a row is. The share is the product of the means of both kernels over all
+    pairs of rows, relative to their values for i = j. It is 0 if k(x, x) differs
+    between rows: f(x) + f(x') can be added to a kernel without changing HSIC, but not
+    without changing mean similarities.
+
+    References
+    ----------
+    .. [1] H. Song and H. Chen, "Generalized kernel two-sample tests", Biometrika 111,
+       2024.
+    """
+    z = values / np.where(scale > 0, scale, np.inf)[:, np.newaxis]
+    wide = (scale > 0) & (share > LEAST_SHARE)
+    weights, hsic = WEIGHT * np.sqrt(share[wide] / 2), z[wide]
+    beside = weights[:, np.newaxis] * (np.square(similar[wide]) - 1)
+    larger, both = np.maximum(hsic, beside), np.minimum(hsic, beside) > 0
+    larger[both] = np.hypot(hsic[both], beside[both])
+    z[wide] = larger
+    return z
+
+
+def similar_shifts(
+    x: tuple[Gram, np.ndarray], y: tuple[Gram, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return correlations of mean similarities for every shift, and their shares.
+
+    Each side is a Gram and the offsets that centre it. The offset of a row is half its
+    mean similarity to the other rows, up to a factor and a constant, and the mean of
+    all offsets is half the mean of the matrix. The correlations are in units of their
+    standard deviation over all permutations.
+    """
+    n, spectra, shares = x[0].n, [], []
+    for side, offsets in (x, y):
+        diagonal, mean = side.diagonal(), offsets.mean(axis=1)
+        own = diagonal.max(axis=1).astype(np.float64)
+        rows = offsets - mean[:, np.newaxis]
+        size = np.linalg.norm(rows, axis=1)
+        useful = diagonal.min(axis=1) > (1 - CONSTANT) * own
+        useful &= (own > 0) & (size > ROUNDING * sqrt(n) * own)
+        spectra.append(rfft(rows / np.where(useful, size, np.inf)[:, np.newaxis]))
+        share = np.where(useful, 2 * mean, 0) / np.where(useful, own, 1)
+        shares.append(share.clip(0, 1))
+    found = np.conj(spectra[0])[:, np.newaxis] * spectra[1]
+    found = irfft(found, n).reshape(-1, n)
+    return sqrt(n - 1) * found, np.outer(*shares).ravel()
 
 
 def _each_orbit(
@@ -486,7 +561,8 @@ def feature_window_test(
     windows. A resample then needs the inner products of these matrices only.
 
     Each product of kernels is divided by its standard deviation over all resamples,
-    which no resample changes.
+    which no resample changes. The covariances of mean similarities are bilinear forms
+    of the same matrices and the means of the features.
 
     Time grows linearly with the number of rows. The number of passes over the rows
     depends on the number of kernels and features only.
@@ -497,7 +573,7 @@ def feature_window_test(
         cut = Windows(pair, length, None, np.arange(length)[:, np.newaxis])
         warn_if_powerless(pair.n, "shifts")
     shape = (pair.x.n_kernels, pair.y.n_kernels)
-    values, useful = np.zeros((*shape, len(cut.shifts))), np.zeros(shape, dtype=bool)
+    found, share = np.zeros((2, *shape, len(cut.shifts))), np.zeros((2, *shape))
     run, how, size = pair.run, dict[str, Any](), 1
     if not isinstance(pair.blocks, ArrayBlocks):
         # Many tiles in each pass over the rows, one pass after the other.
@@ -506,14 +582,19 @@ def feature_window_test(
     shares = run_all(passes, work, run, what="permutations", **how)
     with np.errstate(all="ignore"):
         for tiles, parts in zip(passes, shares, strict=True):
-            for (_, kernels), (found, varies) in zip(tiles, parts, strict=True):
-                values[kernels] += found
-                useful[kernels] |= varies
-        values = values.reshape(-1, len(cut.shifts)) / pair.n_groups
-        if cut.block > 1:
-            return _from_means(values, useful.ravel(), options)
-        scale = np.where(useful.ravel(), values.std(axis=1), 0)
-    return combine(values, scale, options)
+            for (_, kernels), (own, near) in zip(tiles, parts, strict=True):
+                found[:, kernels] += own
+                share[:, kernels] += near
+        found = found.reshape(2, -1, len(cut.shifts)) / pair.n_groups
+        useful, share = share.reshape(2, -1) / pair.n_groups
+        deviations = found.std(axis=2)
+        centred = found - found.mean(axis=2, keepdims=True)
+        share[deviations[1] <= ROUNDING] = 0
+        similar = centred[1] / np.where(share > 0, deviations[1], np.inf)[:, np.newaxis]
+        scale = np.where(useful > 0, deviations[0], 0)
+        both = hsic_and_similarity(centred[0], scale, similar, share)
+    result = combine(both, np.ones(len(both)), options)
+    return replace(result, statistics=found[0, :, 0].copy())
 
 
 def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
@@ -600,12 +681,14 @@ def _zeros(cut: Windows, g: int, kernels: range) -> tuple[np.ndarray, ...]:
 
 
 def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
-    """Return the share of a tile in the statistics of all pairs of kernels.
+    """Return the part of a tile in the statistics of all pairs of kernels.
 
+    The first statistic is HSIC, the second the covariance of mean similarities, which
+    is a bilinear form of the covariances of the features and the means of the features.
     A place is a group of windows and a shift. The covariances of a resample are the sum
     of one matrix for each group, at the place that the resample chooses. So inner
     products of the matrices of all places are enough. Also return whether the features
-    of both kernels are not constant.
+    of both kernels are not constant, and their share as in :func:`hsic_and_similarity`.
     """
     spectra, stay, x_sums, y_sums = sums
     x, y, n, (g, kernels) = cut.pair.x, cut.pair.y, cut.pair.n, tile
@@ -621,8 +704,13 @@ def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
     a, b = np.triu_indices(n_groups)
     pairs = places[:, a] * n_groups * cut.length + places[:, b]
     weights = np.where(a == b, 1.0, 2.0)
-    values = np.empty((len(kernels), y.n_kernels, len(places)))
-    for k, out in zip(kernels, values, strict=True):
+    values, similar = found = np.empty((2, len(kernels), y.n_kernels, len(places)))
+    # Measured from zero.
+    x_means, y_means = (
+        np.where(side.is_norm[g], 0, own.means + side.centres[g])
+        for side, own in ((x, of_x), (y, of_y))
+    )
+    for k, out, beside in zip(kernels, values, similar, strict=True):
         whole = x.lines(g, range(k, k + 1))
         own = slice(whole.start - lines.start, whole.stop - lines.start)
         C = irfft(spectra[:, :, own], n=cut.length, axis=1) / n
@@ -631,6 +719,8 @@ def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
         weighted = np.einsum("f,pfg->gp", of_x.weights[whole], C)
         weighted *= of_y.weights[:, np.newaxis]
         linear = np.add.reduceat(weighted, starts, axis=0)
+        forms = np.einsum("f,pfg->gp", x_means[whole], C) * y_means[:, np.newaxis]
+        beside[:] = np.add.reduceat(forms, starts, axis=0)[:, places].sum(axis=2)
         C = C[:, ~x.is_norm[g][whole]]
         if n_groups == 1:
             squares = np.square(C).sum(axis=1).T
@@ -646,6 +736,11 @@ def _statistics(cut: Windows, tile: Tile, sums: Any) -> tuple[np.ndarray, ...]:
                 out[m] = M.take(pairs) @ weights
     spreads = np.outer(of_x.spreads[kernels], of_y.spreads)
     values += unbiased_products(0, 0, spreads, n)[:, :, np.newaxis]
-    # Centring a constant leaves only rounding errors.
-    useful = [own.spreads > ROUNDING**2 * own.sizes for own in (of_x, of_y)]
-    return values, np.logical_and.outer(useful[0][kernels], useful[1])
+    parts = []
+    for side, moments in ((x, of_x), (y, of_y)):
+        # Centring a constant leaves only rounding errors.
+        useful = moments.spreads > ROUNDING**2 * moments.sizes
+        unit = ~np.logical_or.reduceat(side.is_norm[g], side.starts[g])
+        parts.append((useful, np.where(useful & unit, 1 - moments.spreads, 0)))
+    sides = zip(*parts, strict=True)
+    return found, np.stack([np.outer(a[kernels], b) for a, b in sides])

@@ -749,7 +749,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
     >>> X = np.random.RandomState(2).normal(size=(80, 3))
     >>> tests = hsic_column_tests(X, X[:, 1] ** 2, random_state=0)
     >>> tests.adjusted_pvalues.round(3).tolist()
-    [0.503, 0.003, 0.802]
+    [0.558, 0.003, 0.831]
     """
     estimator, settings = checked_tests(HSICEstimator, **params)
     [X], settings = with_clusters(settings, X)

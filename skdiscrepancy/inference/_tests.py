@@ -323,8 +323,10 @@ def hsic_test(
     By default, the test computes the unbiased HSIC [1]_ for all products of Gaussian
     and Laplace kernels with many bandwidths. It divides the HSIC of each product by the
     norms of the two centred Gram matrices, or with `n_components` by its standard
-    deviation over all permutations. It then compares the largest value with at least
-    999 permutations.
+    deviation over all permutations. Each product also has the squared correlation of
+    the mean similarities of a row to all rows, which detects closed curves that HSIC
+    hardly sees; see :ref:`similarities`. The test then compares the largest value with
+    at least 999 permutations.
 
     Read more in the :ref:`User Guide <testing>`.
 
