@@ -568,7 +568,7 @@ class KSDEstimator(BaseDiscrepancy):
         distribution with the mean and covariance of the sample passed to `fit`.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
-        "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
+        "matern72", "matern92", "affine" or objects of :mod:`skdiscrepancy.kernels`.
     bandwidth : str, float or array-like of float, default="grid"
         Bandwidths, chosen as in :class:`MMDEstimator` from the rows that `fit` sees.
     n_bandwidths : int or None, default=None

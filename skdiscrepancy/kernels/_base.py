@@ -142,7 +142,8 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     def differentiable(self) -> bool:
         """Whether KSD can use the kernel.
 
-        KSD needs a twice differentiable function of the Euclidean distance.
+        KSD needs a twice differentiable function of the Euclidean distance, or an
+        :class:`AffineKernel`.
         """
         return False
 
@@ -1422,7 +1423,7 @@ class AffineKernel(OriginKernel):
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         A, B = self._from_origin(A), self._from_origin(B)
-        return 1.5 + inner_products(A, B) / (self.bandwidth or 1.0) ** 2
+        return 1.5 + inner_products(A, B) / float(self.bandwidth or 1) ** 2
 
     def stein_vectors(self, A: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, ...]:
         r"""Compute vectors P, U and V of rows.
@@ -1443,10 +1444,12 @@ class AffineKernel(OriginKernel):
             The vectors.
         """
         A, d, ones = self._from_origin(A), A.shape[1], np.ones(len(A))
-        P = np.column_stack((A / self.bandwidth, np.sqrt(1.5) * ones))
+        P = np.column_stack((A / float(self.bandwidth), np.sqrt(1.5) * ones))
         a = aligned_products(A, S) + d
         # U_i . V_j is a_i + a_j - d + a_i a_j / 5, divided by the squared bandwidth.
-        U = np.array([a / 5**0.5 + 5**0.5, (5 + d) ** 0.5 * ones]).T / self.bandwidth
+        U = np.array([a / 5**0.5 + 5**0.5, (5 + d) ** 0.5 * ones]).T / float(
+            self.bandwidth
+        )
         return P, U, U * [1, -1]
 
 
