@@ -188,7 +188,7 @@ def tests_of(name, draw, rng):
     yield "with the affine kernel", ksd_test(X, gradients, **given)
     if X.shape[1] > 1:
         yield "whitened", ksd_test(X, gradients, standardize="whiten", **given)
-    if name.startswith(("gamma", "machine")):
+    if name in POWER and POWER[name][1] is not None:
         grid = median_bandwidth(X) * 2.0 ** np.arange(-20, 11)
         own = {"kernel": "imq", "bandwidth": grid, "pooling": "agg"}
         yield "agg", ksd_test(X, gradients, **own, **given)

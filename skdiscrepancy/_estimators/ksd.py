@@ -36,6 +36,7 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._data.frames import as_table, find_column
+from skdiscrepancy._estimators import base
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._gram.feature_maps import SteinMaps
@@ -82,6 +83,7 @@ from skdiscrepancy._statistics.second_order import (
 )
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import (
+    AffineKernel,
     Kernel,
     KernelLike,
     PrecomputedKernel,
@@ -931,6 +933,10 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
         """Choose the kernels, and the scale of the columns, from a sample."""
+        exact_rows = {None: np.inf, "auto": base.EXACT_ROWS}.get(self.n_components, 0)
+        if isinstance(X, LazyRows) or len(X) > exact_rows:
+            # The affine kernel has no random features.
+            kernels = [k for k in kernels if not isinstance(k, AffineKernel)] or kernels
         scale, rows = None, X
         if self.standardize:
             scale, rows = standardized(X, self.standardize == "whiten")

@@ -80,7 +80,6 @@ from skdiscrepancy.bandwidths import (
     with_bandwidths,
 )
 from skdiscrepancy.kernels._base import (
-    AffineKernel,
     ColumnKernel,
     IndicatorKernel,
     Kernel,
@@ -528,17 +527,7 @@ def ksd_test(
     make = partial(KSDEstimator, as_given(model))
     estimator, settings = checked_test(make, params)
     rows = estimator._learn(as_table(X), settings, sample_weight=sample_weight)
-    fitted = without_affine(estimator.kernels_)
-    estimator._choose_features(settings.options, rows[:1], fitted)
-    if estimator.n_components is not None:
-        estimator.kernels_ = fitted
-        settings = replace(settings, kernels=without_affine(settings.kernels))
     return estimator._test_rows(*rows, settings)
-
-
-def without_affine(kernels: list[Any]) -> list[Any]:
-    """Return the kernels that have random features, or all if that leaves none."""
-    return [k for k in kernels if not isinstance(k, AffineKernel)] or kernels
 
 
 # Keywords of tests from Gram matrices.

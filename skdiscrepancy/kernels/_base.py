@@ -1412,8 +1412,6 @@ class AffineKernel(OriginKernel):
         check_number(self.bandwidth, "bandwidth", strict=True, optional=True)
 
     def learn(self, samples: list[np.ndarray]) -> AffineKernel:
-        # Rows that are read by blocks have a sample in memory.
-        samples = [getattr(Z, "sample", Z) for Z in samples]
         kernel = super().learn(samples)
         if self.bandwidth is None:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -1444,7 +1442,7 @@ class AffineKernel(OriginKernel):
             The vectors.
         """
         A, d, ones = self._from_origin(A), A.shape[1], np.ones(len(A))
-        P = np.column_stack((A / float(self.bandwidth), np.sqrt(1.5) * ones))
+        P = np.column_stack((A / float(self.bandwidth or 1), np.sqrt(1.5) * ones))
         a = aligned_products(A, S) + d
         # U_i . V_j is a_i + a_j - d + a_i a_j / 5, divided by the squared bandwidth.
         U = np.array([a / 5**0.5 + 5**0.5, (5 + d) ** 0.5 * ones]).T / float(
