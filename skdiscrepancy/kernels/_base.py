@@ -1442,12 +1442,11 @@ class AffineKernel(OriginKernel):
             The vectors.
         """
         A, d, ones = self._from_origin(A), A.shape[1], np.ones(len(A))
-        P = np.column_stack((A / float(self.bandwidth or 1), np.sqrt(1.5) * ones))
+        length = float(self.bandwidth or 1)
+        P = np.column_stack((A / length, np.sqrt(1.5) * ones))
         a = aligned_products(A, S) + d
         # U_i . V_j is a_i + a_j - d + a_i a_j / 5, divided by the squared bandwidth.
-        U = np.array([a / 5**0.5 + 5**0.5, (5 + d) ** 0.5 * ones]).T / float(
-            self.bandwidth
-        )
+        U = np.array([a / 5**0.5 + 5**0.5, (5 + d) ** 0.5 * ones]).T / length
         return P, U, U * [1, -1]
 
 
