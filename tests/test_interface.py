@@ -379,7 +379,7 @@ def test_signature_of_a_test_has_every_keyword_once(function):
     source = TESTS.get(function) or COLUMN_TESTS[function]
     own = list(inspect.signature(function.__wrapped__).parameters)[2:-1]
     own += ["bandwidth", "target_bandwidth"] if function is hsic_test else ["bandwidth"]
-    own += ["kernel"] if function is mmd_column_tests else []
+    own += ["kernel"] if function in (mmd_column_tests, ksd_test) else []
     own += ["n_components"]
     own += ["correction", "n_resamples"] if function in COLUMN_TESTS else []
     own += keywords(source.test) if function in TESTS else []

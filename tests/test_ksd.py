@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skdiscrepancy import KSDEstimator, ksd_from_gram, ksd_score
+from skdiscrepancy import KSDEstimator, ksd_compare, ksd_from_gram, ksd_score, ksd_test
 from skdiscrepancy.designs import (
     Blocks,
     CompleteU,
@@ -263,3 +263,130 @@ def test_a_stein_kernel_without_spread_cannot_be_normalised(design):
 @pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x", "r"])
 def test_a_matrix_of_zeros_has_a_normalised_score_of_zero(design):
     assert ksd_from_gram(np.zeros((9, 9)), design=design, random_state=0) == 0.0
+
+
+def affine_gram(X, scores, origin, bandwidth):
+    """Return the Stein matrix of the affine kernel, from its definition."""
+    A, d = X - origin, X.shape[1]
+    # The outer products of gradients and rows average to minus the identity matrix.
+    outer = scores[:, :, np.newaxis] * A[:, np.newaxis] + np.eye(d)
+    H = np.einsum("iab,jab->ij", outer, outer)
+    traces = np.trace(outer, axis1=1, axis2=2)
+    return 1.5 * scores @ scores.T + (H + np.outer(traces, traces) / 5) / bandwidth**2
+
+
+@pytest.mark.parametrize("design", "vuldbx")
+@pytest.mark.parametrize(("n", "d"), [(10, 1), (12, 6), (300, 2)])
+def test_affine_kernel_has_the_sums_of_its_stein_kernel(design, n, d):
+    X, scores = sample_with_scores(n, d)
+    result = evaluate(X, scores, kernel=["imq", "affine"], design=design)
+    kernel = result.kernels[-1]
+    assert_allclose(kernel.origin, X.mean(axis=0), atol=1e-14)
+    assert_allclose(kernel.bandwidth**2, np.mean((X - X.mean(axis=0)) ** 2))
+    H = affine_gram(X, scores, kernel.origin, kernel.bandwidth)
+    pairs = reference.design_pairs(design, n)
+    expected = reference.design_statistic(H, pairs)
+    found = result.statistics[-1], result.scales[-1]
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_affine_kernel_of_fit_scores_other_rows():
+    X = sample_with_scores(30, 2)[0]
+    one = {"kernel": "affine", "normalize": False, "pooling": None, "design": "v"}
+    ksd = KSDEstimator(lambda X: -X, **one).fit(X)
+    [kernel] = ksd.kernels_
+    new = 2 * X[:20] + 1
+    expected = affine_gram(new, -new, kernel.origin, kernel.bandwidth).mean()
+    assert_allclose(ksd.score(new), expected)
+    # The score is the mean of the witness, whose rows are stacked with those of X.
+    assert_allclose(ksd.witness(X, X).mean(), ksd.score(X))
+
+
+def test_affine_kernel_has_mean_zero_under_the_model():
+    # E s = 0 and E s (x - o)' = -1 for each origin, here by the trapezoidal rule, which
+    # is exact to rounding for densities that vanish at both ends.
+    grid = np.linspace(-9, 9, 2001)[:, np.newaxis]
+    density = np.exp(-(grid[:, 0] ** 2) / 2) / np.sqrt(2 * np.pi) * (18 / 2000)
+    H = affine_gram(grid, -grid, 0.7, 1.3)
+    assert_allclose(density @ H @ density, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_components", [64, "auto"])
+def test_random_features_leave_out_the_affine_kernel(n_components):
+    n = 10_001 if n_components == "auto" else 200
+    X = np.random.RandomState(0).normal(size=(n, 1))
+    options = {"n_components": n_components, "n_resamples": 19, "random_state": 0}
+    kernels = {type(k).__name__ for k in ksd_test(X, -X, **options).kernels}
+    assert kernels == {"GaussianKernel", "IMQKernel"}
+    exact = ksd_test(X[:50], -X[:50], n_resamples=19, random_state=0)
+    assert type(exact.kernels[-1]).__name__ == "AffineKernel"
+
+
+def test_default_test_detects_a_small_change_of_scale_in_many_columns():
+    rejected = 0
+    for seed in range(20):
+        X = 1.06 * np.random.RandomState(seed).normal(size=(200, 20))
+        rejected += ksd_test(X, -X, n_resamples=99, random_state=0).pvalue <= 0.05
+    # The power is about .9, and that of radial kernels .1. A power of .8 is missed for
+    # fewer than one in 10 000 choices of seeds, and one of .1 passes for as few.
+    assert rejected >= 9
+
+
+def test_default_test_controls_the_type_i_error():
+    rejected = 0
+    for seed in range(100):
+        X = np.random.RandomState(seed).gamma(5, size=(40, 3))
+        result = ksd_test(X, 4 / X - 1, n_resamples=39, random_state=0)
+        rejected += result.pvalue <= 0.05
+    # Rejections are binomial with probability .05. A correct test has more than 14 of
+    # 100 in one of 10 000 cases.
+    assert rejected <= 14
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "imq", "matern52", "affine"])
+@pytest.mark.parametrize("n_components", [None, 32])
+def test_whitened_score_does_not_change_with_linear_maps(kernel, n_components):
+    if kernel == "affine" and n_components:
+        pytest.skip("The affine kernel has no random features.")
+    rng = np.random.RandomState(0)
+    X, scores = sample_with_scores(40, 3)
+    X[-1] += 1
+    M = rng.normal(size=(3, 3))
+    options = {"kernel": kernel, "standardize": "whiten", "random_state": 0}
+    options["n_components"] = n_components
+    score = ksd_score(X, scores, **options)
+    if n_components is None:
+        mapped = ksd_score(X @ M.T + 5, scores @ np.linalg.inv(M), **options)
+        assert_allclose(mapped, score, rtol=1e-8)
+    # Whitened rows have the identity matrix as covariance matrix.
+    ksd = KSDEstimator(lambda rows: scores, **options).fit(X)
+    white = X @ np.linalg.inv(ksd.scale_).T
+    assert_allclose(np.cov(white.T, ddof=0), np.eye(3), atol=1e-10)
+    expected = ksd_score(white, scores @ ksd.scale_, **options | {"standardize": False})
+    assert_allclose(score, expected, rtol=1e-8)
+
+
+def test_rows_with_a_singular_covariance_cannot_be_whitened():
+    X = np.random.RandomState(0).normal(size=(30, 2))
+    X = np.column_stack((X, X.sum(axis=1)))
+    for rows in (X, X[:2]):
+        with pytest.raises(ValueError, match="covariance matrix of the rows is singul"):
+            ksd_score(rows, -rows, standardize="whiten")
+    with pytest.raises(ValueError, match="read by blocks"):
+        ksd_score([X], lambda X: -X, standardize="whiten", n_components=16)
+    with pytest.raises(TypeError, match="standardize == 'white', must be True, False"):
+        ksd_score(X, -X, standardize="white")
+
+
+def test_whitening_finds_the_better_model_of_collinear_columns():
+    rng = np.random.RandomState(0)
+    shared = rng.normal(size=(1000, 1))
+    X = shared + 0.1 * rng.normal(size=(1000, 2))
+    # The second model has twice the variance of the difference of the columns.
+    models = [np.ones((2, 2)) + s * np.array([[1, -1], [-1, 1]]) for s in (0.005, 0.01)]
+    models = [np.linalg.inv(C + 0.005 * np.ones((2, 2))) for C in models]
+    gradients = [-X @ P for P in models]
+    result = ksd_compare(X, *gradients, standardize="whiten")
+    assert result.best == "model 0"
+    assert result.pvalue < 0.001
+    assert ksd_compare(X, *gradients).pvalue > 0.01

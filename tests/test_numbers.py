@@ -150,6 +150,7 @@ HSICSelector(n_features_to_select=N(0.5), method="backward", step=N(0.5)).fit(X,
 HSICSelectorCV(min_features_to_select=N(1), cv=N(3), {JOBS}).fit(X, y)
 HSICSelectorCV(max_features_to_select=N(1)).fit(X, y)
 EnergyKernel(exponent=N(1.375))(X), EnergyKernel(N(1.3))(Y)
+AffineKernel(bandwidth=N(1.375))(X)
 GaussianKernel(bandwidth=N(1.375))(X)
 IMQKernel(bandwidth=N(100))(X)
 LaplaceKernel(bandwidth=N(100)).profile([1e-3, 3.0])

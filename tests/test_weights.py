@@ -700,7 +700,9 @@ def test_weights_of_ksd_test_are_those_of_its_statistic(samples):
     assert other.pvalue == result.pvalue
     equal = ksd_test(X, -X, sample_weight=np.full(len(X), 2.0), **options)
     assert equal.pvalue == ksd_test(X, -X, **options).pvalue
-    fitted = KSDEstimator(lambda X: -X, bandwidth=[1.0, 2.0]).fit(X[some])
+    kernels = ["gaussian", "imq", "affine"]
+    fitted = KSDEstimator(lambda X: -X, kernel=kernels, bandwidth=[1.0, 2.0])
+    fitted = fitted.fit(X[some])
     assert_allclose(fitted.test(X, sample_weight=w).statistics, expected, **CLOSE)
     for wrong in ({"n_components": 4}, {"method": "parametric"}):
         with pytest.raises(ValueError, match="must be 'wild' and None with sample_wei"):

@@ -141,6 +141,10 @@ COUNT = {"integer": True, "least": 1}
 FLAG: list[Condition] = [
     (TypeError, lambda value: isinstance(value, (bool, np.bool_)), "True or False")
 ]
+WHITEN = ("True", "False", "np.True_", "np.False_", "'whiten'")
+SCALING: list[Condition] = [
+    (TypeError, lambda s: repr(s) in WHITEN, "True, False or 'whiten'")
+]
 THREADS = f"None or an integer from {-MOST_JOBS} to {MOST_JOBS}: the number of threads"
 SEEDS = "None, an integer from 0 to 2**32 - 1, a numpy RandomState or a numpy Generator"
 ENCODERS = (
@@ -160,7 +164,8 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "max_columns": COUNT | {"least": 0},
     "max_rows": COUNT,
     "n_bandwidths": COUNT | {"optional": True},
-    **dict.fromkeys(("second_order", "standardize", "normalize", "squared"), FLAG),
+    **dict.fromkeys(("second_order", "normalize", "squared"), FLAG),
+    "standardize": SCALING,
     "pooling": [
         (ValueError, lambda p: isinstance(p, str | None) and p in POOLINGS, ONE_POOLING)
     ],

@@ -36,6 +36,7 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._data.frames import as_table, find_column
+from skdiscrepancy._estimators import base
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._gram.feature_maps import SteinMaps
@@ -82,6 +83,7 @@ from skdiscrepancy._statistics.second_order import (
 )
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import (
+    AffineKernel,
     Kernel,
     KernelLike,
     PrecomputedKernel,
@@ -199,9 +201,21 @@ def freeze(model: Any) -> Any:
     return FrozenEstimator(model) if is_density_estimator(model) else model
 
 
+def in_units(scale: Any, X: Any) -> Any:
+    """Divide columns by their scale, or by a root of their covariance.
+
+    None is no scale.
+    """
+    if np.ndim(scale) == 2:
+        return X @ np.linalg.inv(scale).T
+    return X if scale is None else X / scale
+
+
 def in_scale(scale: Any, X: np.ndarray, gradients: np.ndarray) -> tuple[Any, Any]:
-    """Divide columns by their scale, and multiply gradients by it. None is no scale."""
-    return (X, gradients) if scale is None else (X / scale, gradients * scale)
+    """Return rows in the units of a scale, and gradients in these units."""
+    if scale is not None:
+        gradients = gradients @ scale if scale.ndim == 2 else gradients * scale
+    return in_units(scale, X), gradients
 
 
 def is_fitted(model: Any) -> bool:
@@ -324,16 +338,29 @@ def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
     return X.shape, hashlib.blake2b(numbers.tobytes(), digest_size=16).digest()
 
 
-def standardized(X: Any) -> tuple[np.ndarray, Any]:
-    """Return the standard deviations of the columns, and X divided by them."""
+def standardized(X: Any, whiten: bool = False) -> tuple[np.ndarray, Any]:
+    """Return the scale of the columns, and X in its units.
+
+    The scale is the standard deviations of the columns, or a root of their covariance
+    matrix.
+    """
     if isinstance(X, LazyRows):
         moments, largest = X.reduce(_column_moments, _merge_moments)
         deviations = np.sqrt(moments.spread / moments.weight)
     else:
         deviations, largest = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0)
     refuse_constant(deviations, largest)
+    if whiten:
+        correlations = np.corrcoef(X, rowvar=False, dtype=np.float64)
+        values, vectors = np.linalg.eigh(np.atleast_2d(correlations))
+        if values[0] < 1e-12 * values[-1]:
+            raise ValueError(
+                "standardize == 'whiten', must be True or False here: the covariance "
+                "matrix of the rows is singular."
+            )
+        deviations = deviations[:, np.newaxis] * vectors * np.sqrt(values)
     scale = deviations.astype(X.dtype)
-    return scale, X / scale
+    return scale, in_units(scale, X)
 
 
 def refuse_constant(deviations: np.ndarray, largest: np.ndarray) -> None:
@@ -543,7 +570,7 @@ class KSDEstimator(BaseDiscrepancy):
         distribution with the mean and covariance of the sample passed to `fit`.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
-        "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
+        "matern72", "matern92", "affine" or objects of :mod:`skdiscrepancy.kernels`.
     bandwidth : str, float or array-like of float, default="grid"
         Bandwidths, chosen as in :class:`MMDEstimator` from the rows that `fit` sees.
     n_bandwidths : int or None, default=None
@@ -551,9 +578,12 @@ class KSDEstimator(BaseDiscrepancy):
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
         fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
-    standardize : bool, default=False
+    standardize : bool or "whiten", default=False
         Divide each column by its standard deviation in `fit`, and multiply gradients by
-        it. Then the score does not depend on the units of the columns.
+        it. Then the score does not depend on the units of the columns. "whiten" also
+        makes the columns uncorrelated, so that differences along narrow directions of
+        correlated columns count. Then the score does not change with any invertible
+        linear map of the rows. Needs rows in memory, and more rows than columns.
     normalize : bool, default=True
         Divide the statistic of each kernel by its scale sigma_k.
     squared : bool, default=True
@@ -590,8 +620,9 @@ class KSDEstimator(BaseDiscrepancy):
         The fitted model.
     log_density_gradient_ : callable
         Gradient of the log-density of the model.
-    scale_ : ndarray of shape (n_features,) or None
-        Standard deviations of the columns, None if `standardize` is False.
+    scale_ : ndarray of shape (n_features,) or (n_features, n_features) or None
+        Standard deviations of the columns, or a root of their covariance matrix if
+        `standardize` is "whiten". None if `standardize` is False.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     feature_seed_ : int
@@ -643,7 +674,7 @@ class KSDEstimator(BaseDiscrepancy):
     model: Any = None
     _: KW_ONLY
     kernel: Any = ("gaussian", "imq")
-    standardize: bool = False
+    standardize: bool | str = False
 
     def fit(self, X: ArrayLike, y: Any = None) -> KSDEstimator:
         """Fit the model if necessary, and choose the kernels from a sample.
@@ -743,7 +774,7 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _sides(self, X: Any, gradients: Any, weights: Any) -> dict[str, Any]:
         """Return the rows that the bandwidth of an effect size comes from."""
-        return {"kernels_": [X if self.scale_ is None else X / self.scale_]}
+        return {"kernels_": [in_units(self.scale_, X)]}
 
     @takes_parameters_of(check_options, names=" ".join((*OPTIONS, "sample_weight")))
     def test(
@@ -886,7 +917,7 @@ class KSDEstimator(BaseDiscrepancy):
             blocks = lazy_stein_blocks(
                 self.log_density_gradient_, scale, *rows, run=run
             )
-            rows = rows if scale is None else [X / scale for X in rows]
+            rows = [in_units(scale, X) for X in rows]
         else:
             both = [in_scale(scale, *sample) for sample in samples]
             rows, gradients = map(list, zip(*both, strict=True))
@@ -902,9 +933,13 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
         """Choose the kernels, and the scale of the columns, from a sample."""
+        exact_rows = {None: np.inf, "auto": base.EXACT_ROWS}.get(self.n_components, 0)
+        if isinstance(X, LazyRows) or len(X) > exact_rows:
+            # The affine kernel has no random features.
+            kernels = [k for k in kernels if not isinstance(k, AffineKernel)] or kernels
         scale, rows = None, X
         if self.standardize:
-            scale, rows = standardized(X)
+            scale, rows = standardized(X, self.standardize == "whiten")
         collection = collection_of(self, [rows], kernels)
         self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)

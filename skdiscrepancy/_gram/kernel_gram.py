@@ -40,6 +40,7 @@ from skdiscrepancy._loops.jit import Weights
 from skdiscrepancy._loops.sorted_loops import AnyProfile, DistanceProfile, Profile
 from skdiscrepancy._loops.tile_loops import decay_values
 from skdiscrepancy.kernels._base import (
+    AffineKernel,
     EnergyKernel,
     IndicatorKernel,
     Kernel,
@@ -493,6 +494,14 @@ class SteinGram(Gram):
             for k, kernel in enumerate(kernels)
             if type(kernel) in COMPILED_STEIN and least < kernel.bandwidth < most
         }
+        self.radial, self.affine = dict(enumerate(kernels)), {}
+        for k, kernel in enumerate(kernels):
+            if isinstance(kernel, AffineKernel):
+                vectors = kernel.stein_vectors(*map(np.concatenate, (samples, of_rows)))
+                self.affine[k] = [Z.astype(self.dtype) for Z in vectors]
+                del self.radial[k]
+        # As its bandwidth grows, the compiled IMQ kernel tends to the second array.
+        self.known |= dict.fromkeys(self.affine, ("imq", most / 2))
         # Gaussian kernels: the exponential of one may be the square of another.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
         self.rates = {k: rate for k, rate in rates.items() if rate is not None}
@@ -506,7 +515,12 @@ class SteinGram(Gram):
         cross = cross_products(A, B, S, T, squared)
         cross += self.rows.n_features
         values = partial(self._values, distance, inner, cross)
-        yield dict(enumerate(self.kernels)), (squared, inner, cross), values
+        yield self.radial, (squared, inner, cross), values
+        for k, (P, U, V) in self.affine.items():
+            own = P[rows] @ P[cols].T
+            own *= inner
+            own += U[rows] @ V[cols].T
+            yield {k: self.kernels[k]}, (squared, own, cross), partial(_write, own)
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the Stein kernel of pairs."""
@@ -515,10 +529,13 @@ class SteinGram(Gram):
         inner = np.einsum("ij,ij->i", S, T)
         cross = np.einsum("ij,ij->i", S - T, A - B)
         cross += self.rows.n_features
-        distance, members = aligned_distances(A, B, 2), dict(enumerate(self.kernels))
+        distance = aligned_distances(A, B, 2)
         values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
-        for _ in self._values(distance, inner, cross, members, values):
+        for _ in self._values(distance, inner, cross, self.radial, values):
             pass
+        for k, (P, U, V) in self.affine.items():
+            values[k] = np.einsum("ij,ij->i", P[rows], P[cols]) * inner
+            values[k] += np.einsum("ij,ij->i", U[rows], V[cols])
         return values
 
     def _values(
@@ -537,6 +554,13 @@ class SteinGram(Gram):
                 of_kernel = distance.read(squared=kernel.on_squared)
                 kernel.evaluate_stein(of_kernel, inner, cross, outs[k])
                 yield k, outs[k]
+
+
+def _write(values: np.ndarray, members: Members, outs: Any) -> Values:
+    """Yield known values of one kernel."""
+    for k in members:
+        outs[k][...] = values
+        yield k, outs[k]
 
 
 def check_squares(kernels: list[Any], dtype: np.dtype) -> None:

@@ -226,8 +226,10 @@ def ksd_compare(
         Bandwidths of the kernels that do not have their own.
     n_bandwidths : int or None, default=None
         Number of bandwidths of a "grid". None is 10.
-    standardize : bool, default=False
-        Divide each column by its standard deviation before kernels are computed.
+    standardize : bool or "whiten", default=False
+        Divide each column by its standard deviation before kernels are computed. Pass
+        "whiten" if columns are correlated. It also makes the columns uncorrelated, so
+        that differences along narrow directions count.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
         None weights all rows equally.

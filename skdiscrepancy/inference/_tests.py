@@ -421,6 +421,7 @@ def hsic_test(
     KSDEstimator,
     first=f"{FIRST} sample_weight",
     without=WITHOUT,
+    kernel=("gaussian", "imq", "affine"),
     bandwidth="dyadic",
     n_components="auto",
 )
@@ -435,8 +436,10 @@ def ksd_test(
     ``method="parametric"``.
 
     By default, the test computes the unbiased KSD for Gaussian and IMQ kernels with
-    many bandwidths, and divides the KSD of each kernel by the norm of its Stein matrix.
-    It then compares the largest value with 999 draws of the wild bootstrap [1]_.
+    many bandwidths, and for the :class:`~skdiscrepancy.kernels.AffineKernel`, which is
+    sensitive to means, scales and correlations. It divides the KSD of each kernel by
+    the norm of its Stein matrix, and compares the largest value with 999 draws of the
+    wild bootstrap [1]_.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -458,6 +461,8 @@ def ksd_test(
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How to combine several kernels. "max" takes the largest statistic, "mean" the
         mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
+    kernel : str, kernel object or list of them, default=("gaussian", "imq", "affine")
+        Kernels, as in :class:`skdiscrepancy.KSDEstimator`.
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
@@ -483,7 +488,8 @@ def ksd_test(
         Number of random features for each kernel, for linear time. None uses exact
         kernels. "auto" is exact up to 10 000 rows in total, and takes
         256 random features for more rows, or for rows that are read by blocks, if the
-        kernels have them. `n_components` of the result says which.
+        kernels have them. `n_components` of the result says which. The affine kernel
+        has no random features, and a test with random features leaves it out.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.

@@ -4,6 +4,7 @@
 
 from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.kernels._base import (
+    AffineKernel as AffineKernel,
     ColumnKernel as ColumnKernel,
     CosineKernel as CosineKernel,
     EnergyKernel as EnergyKernel,

@@ -13,7 +13,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -142,7 +142,8 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     def differentiable(self) -> bool:
         """Whether KSD can use the kernel.
 
-        KSD needs a twice differentiable function of the Euclidean distance.
+        KSD needs a twice differentiable function of the Euclidean distance, or an
+        :class:`AffineKernel`.
         """
         return False
 
@@ -1251,7 +1252,41 @@ class CosineKernel(VectorKernel):
         return A / np.where(lengths > 0, lengths, 1)
 
 
-class EnergyKernel(RowKernel):
+class OriginKernel(RowKernel):
+    """Base class of the kernels that depend on an origin, the mean of the rows."""
+
+    origin: Any
+
+    def check_params(self) -> None:
+        """Refuse an origin that is not a row of numbers."""
+        if self.origin is not None:
+            check_rows(np.atleast_2d(np.asarray(self.origin)), "origin")
+
+    def resolve(self, table: Any, n_features: int) -> Self:
+        if self.origin is not None and np.shape(self.origin) != (n_features,):
+            raise ValueError(
+                f"origin has shape {np.shape(self.origin)}, must have shape "
+                f"({n_features},) as a row of the data."
+            )
+        return self
+
+    def learn(self, samples: list[np.ndarray]) -> Self:
+        kernel = clone(self)
+        if self.origin is None:
+            # Statistics that are not finite raise an error later.
+            with np.errstate(over="ignore", invalid="ignore"):
+                totals = sum(np.sum(Z, axis=0, dtype=np.float64) for Z in samples)
+            kernel.set_params(origin=totals / sum(map(len, samples)))
+        return kernel.resolve(None, samples[0].shape[1])
+
+    def _from_origin(self, A: np.ndarray) -> np.ndarray:
+        if self.origin is None:
+            return A
+        origin = np.asarray(self.origin, dtype=np.float64)
+        return (A - origin).astype(A.dtype, copy=False)
+
+
+class EnergyKernel(OriginKernel):
     r"""Energy kernel :math:`|x - o|^a + |y - o|^a - |x - y|^a`, Euclidean norms.
 
     The squared MMD with this kernel is the energy distance, and HSIC is the squared
@@ -1298,25 +1333,7 @@ class EnergyKernel(RowKernel):
         if self.exponent >= 2:
             must = "must be a number above 0 and below 2."
             raise ValueError(f"exponent == {self.exponent!r}, {must}")
-        if self.origin is not None:
-            check_rows(np.atleast_2d(np.asarray(self.origin)), "origin")
-
-    def resolve(self, table: Any, n_features: int) -> EnergyKernel:
-        if self.origin is not None and np.shape(self.origin) != (n_features,):
-            raise ValueError(
-                f"origin has shape {np.shape(self.origin)}, must have shape "
-                f"({n_features},) as a row of the data."
-            )
-        return self
-
-    def learn(self, samples: list[np.ndarray]) -> EnergyKernel:
-        kernel = clone(self)
-        if self.origin is None:
-            # Statistics that are not finite raise an error later.
-            with np.errstate(over="ignore", invalid="ignore"):
-                totals = sum(np.sum(Z, axis=0, dtype=np.float64) for Z in samples)
-            kernel.set_params(origin=totals / sum(map(len, samples)))
-        return kernel.resolve(None, samples[0].shape[1])
+        super().check_params()
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         A, B = self._from_origin(A), self._from_origin(B)
@@ -1330,12 +1347,6 @@ class EnergyKernel(RowKernel):
         distance = self._power(aligned_distances(A, B, 2).read(squared=True))
         return self._lengths(A) + self._lengths(B) - distance
 
-    def _from_origin(self, A: np.ndarray) -> np.ndarray:
-        if self.origin is None:
-            return A
-        origin = np.asarray(self.origin, dtype=np.float64)
-        return (A - origin).astype(A.dtype, copy=False)
-
     def _lengths(self, A: np.ndarray) -> np.ndarray:
         return self._power(np.einsum("ij,ij->i", A, A))
 
@@ -1344,6 +1355,99 @@ class EnergyKernel(RowKernel):
         if self.exponent == 1:
             return np.sqrt(squares)
         return squares ** (float(self.exponent) / 2)
+
+
+class AffineKernel(OriginKernel):
+    r"""Affine kernel :math:`3/2 + \langle x - o, y - o \rangle / l^2`.
+
+    With this kernel, KSD tests two identities that hold for every model. The mean of
+    the gradient s(x) of the log-density is 0, and the mean of
+    :math:`s(x) (x - o)^\top` is minus the identity matrix. So the kernel is sensitive
+    to means, scales and correlations [1]_, and to nothing else. :func:`ksd_test` pools
+    it with other kernels. MMD with this kernel compares means only.
+
+    KSD has a further term with this kernel, which raises the power against a change of
+    the scale of all columns. The Stein kernel, times :math:`l^2`, has the additional
+    term :math:`g(x) g(y) / 5`, with :math:`g(x) = s(x)^\top (x - o) + d` for d columns.
+
+    Read more in the :ref:`User Guide <ksd>`.
+
+    Parameters
+    ----------
+    bandwidth : float or None, default=None
+        The length l. None: the root mean square of the deviations from the origin, over
+        the rows and columns that the estimator takes its kernels from, or 1 if you call
+        the kernel as a function.
+    origin : array-like of shape (n_features,) or None, default=None
+        The point o. None: the mean of all rows that the estimator takes its kernels
+        from, or zero if you call the kernel as a function.
+
+    See Also
+    --------
+    LinearKernel : The inner product itself.
+
+    References
+    ----------
+    .. [1] C. Stein, "Estimation of the mean of a multivariate normal distribution",
+       Annals of Statistics 9, 1981.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import AffineKernel
+    >>> AffineKernel()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[12.5]]
+    """
+
+    differentiable = True
+
+    def __init__(
+        self, bandwidth: float | None = None, *, origin: ArrayLike | None = None
+    ):
+        self.bandwidth = bandwidth
+        self.origin = origin
+
+    def check_params(self) -> None:
+        """Refuse a bandwidth or an origin that is not usable."""
+        super().check_params()
+        check_number(self.bandwidth, "bandwidth", strict=True, optional=True)
+
+    def learn(self, samples: list[np.ndarray]) -> AffineKernel:
+        kernel = super().learn(samples)
+        if self.bandwidth is None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                square = np.mean(np.square(np.concatenate(samples) - kernel.origin))
+            kernel.set_params(bandwidth=float(np.sqrt(square)) or 1.0)
+        return kernel
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        A, B = self._from_origin(A), self._from_origin(B)
+        return 1.5 + inner_products(A, B) / float(self.bandwidth or 1) ** 2
+
+    def stein_vectors(self, A: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, ...]:
+        r"""Compute vectors P, U and V of rows.
+
+        The Stein kernel of rows i and j is
+        :math:`(P_i^\top P_j) (S_i^\top S_j) + U_i^\top V_j`.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows, n_features)
+            Rows.
+        S : ndarray of shape (n_rows, n_features)
+            Gradients of the log-density at the rows.
+
+        Returns
+        -------
+        P, U, V : ndarray of shape (n_rows, n_vectors)
+            The vectors.
+        """
+        A, d, ones = self._from_origin(A), A.shape[1], np.ones(len(A))
+        length = float(self.bandwidth or 1)
+        P = np.column_stack((A / length, np.sqrt(1.5) * ones))
+        a = aligned_products(A, S) + d
+        # U_i . V_j is a_i + a_j - d + a_i a_j / 5, divided by the squared bandwidth.
+        U = np.array([a / 5**0.5 + 5**0.5, (5 + d) ** 0.5 * ones]).T / length
+        return P, U, U * [1, -1]
 
 
 # Sparse features of more columns are not made dense.

@@ -24,6 +24,7 @@ from skdiscrepancy._data.arrays import (
 from skdiscrepancy._data.checks import did_you_mean, shown
 from skdiscrepancy._data.frames import as_numbers
 from skdiscrepancy.kernels._base import (
+    AffineKernel,
     ColumnKernel,
     CombinedKernel,
     CosineKernel,
@@ -55,6 +56,7 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "indicator": IndicatorKernel,
     "energy": EnergyKernel,
     "linear": LinearKernel,
+    "affine": AffineKernel,
     "polynomial": PolynomialKernel,
     "cosine": CosineKernel,
     # The names of `sklearn.metrics.pairwise.pairwise_kernels`.

@@ -26,6 +26,7 @@ from skdiscrepancy._data.arrays import (
     refuse_missing,
 )
 from skdiscrepancy._data.checks import (
+    FLAG,
     RandomStateLike,
     check_number,
     check_value,
@@ -694,7 +695,7 @@ class SteinThinning(BaseEstimator):
 
 def _check_params(n_points: Any, preconditioner: Any, **flags: Any) -> int:
     for name, value in flags.items():
-        check_value(value, name)
+        check_value(value, name, FLAG if name == "standardize" else None)
     if preconditioner not in PRECONDITIONERS:
         must = f"must be one of {PRECONDITIONERS}."
         raise ValueError(f"preconditioner == {preconditioner!r}, {must}")

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.checks import RandomStateLike, check_number, shown
-from skdiscrepancy._estimators.ksd import KSDEstimator
+from skdiscrepancy._estimators.ksd import KSDEstimator, in_units
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.kernels._names import kernel_bandwidth, kernel_name
@@ -359,8 +359,8 @@ class BandwidthDisplay(PValues):
         rows = X if issparse(X) else np.asarray(X)
         if isinstance(estimator, MMDEstimator):
             rows = estimator.reference_
-        elif isinstance(estimator, KSDEstimator) and estimator.scale_ is not None:
-            rows = rows / estimator.scale_
+        elif isinstance(estimator, KSDEstimator):
+            rows = in_units(estimator.scale_, rows)
         norms = {
             kernel_name(kernel): kernel.norm
             for kernel in estimator.kernels_
