@@ -93,7 +93,12 @@ from skdiscrepancy.kernels._names import (
     choose_target_kernels,
     is_for_columns,
 )
-from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
+from skdiscrepancy.kernels._radial import (
+    GaussianKernel,
+    RadialKernel,
+    TwoScaleKernel,
+    warn_if_indefinite,
+)
 from skdiscrepancy.tables import TableEncoder
 
 
@@ -346,13 +351,16 @@ def _place_of(column: Any, names: list[Any], group: Any) -> int:
     )
 
 
+# Default bandwidths, as multiples of the median distance: the smaller one of two
+# Gaussian kernels, and of any other kernel.
+NARROW, FACTOR = 0.8, 1.2
 # Levels of a column of labels that have a column of their own in a block. The other
 # levels share one column, so that a block does not grow with the number of rows.
 MAX_LEVELS = 30
 
 
 def block_scales(
-    blocks: Any, titles: list[str], kernel: Kernel, params: Any, prefix: str = ""
+    blocks: Any, titles: list[str], kernel: Kernel, factor: Any, prefix: str = ""
 ) -> np.ndarray:
     """Return the bandwidth on every block of columns, ones if the kernel has none.
 
@@ -361,7 +369,6 @@ def block_scales(
     Error messages have the titles of the blocks.
     """
     name = f"{prefix}bandwidth_factor"
-    factor = getattr(params, name)
     if isinstance(factor, str):
         raise ValueError(
             f"{name} == {factor!r}, must be a finite number > 0, the multiple "
@@ -486,6 +493,11 @@ class Columns:
     def __init__(self, inputs: Inputs, params: Any, *, keep: bool = True):
         self.inputs = inputs
         self.kernel = check_single_kernel(params.kernel, "kernel")
+        kernel, factor = self.kernel, params.bandwidth_factor
+        if factor is None:
+            plain = type(kernel) is GaussianKernel and kernel.metric is None
+            factor = NARROW if plain and kernel.bandwidth is None else FACTOR
+            self.kernel = TwoScaleKernel() if factor == NARROW else kernel
         self.blocks: list[ReadBlock] = []
         titles = []
         for name, columns in zip(inputs.group_names, inputs.groups, strict=True):
@@ -495,7 +507,7 @@ class Columns:
             with explaining(f"{titles[-1][0].upper()}{titles[-1][1:]}"):
                 self.blocks.append(_learn_block(inputs, columns, self.kernel))
         blocks = (read(inputs) for read in self.blocks)
-        self.bandwidths = block_scales(blocks, titles, self.kernel, params)
+        self.bandwidths = block_scales(blocks, titles, self.kernel, factor)
         self.run, self.features = Run(params.n_jobs, params.verbose), None
         if params.n_components is not None:
             [seed] = draw_seeds(generator_of(params.random_state), 1)
@@ -668,7 +680,8 @@ class TargetKernel:
         rows = y.sample if lazy else self.rows_of(y)
         columns = rows.T[:, :, np.newaxis]
         titles = [f"column {j}" for j in range(len(columns))]
-        scales = block_scales(columns, titles, self.kernel, params, "target_")
+        factor = params.target_bandwidth_factor
+        scales = block_scales(columns, titles, self.kernel, factor, "target_")
         if isinstance(self.kernel, RowKernel):
             self.kernel = self.kernel.learn([rows])
         elif not self.of_labels:
@@ -823,7 +836,7 @@ class ColumnCKA(BaseEstimator):
     _: KW_ONLY
     kernel: Any = "gaussian"
     target_kernel: Any = "auto"
-    bandwidth_factor: float = 1.2
+    bandwidth_factor: float | None = None
     target_bandwidth_factor: float = 3.0
     statistic: str = "cka"
     pvalue: str | None = "gamma"
