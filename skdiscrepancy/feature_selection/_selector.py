@@ -1123,8 +1123,8 @@ def _held_out_scores(inputs: Inputs, y: Any, least: int, task: Any) -> np.ndarra
         size = np.sqrt((np.square(P) @ known).sum())
         predictors[i] = P / size if size > 0 else 0.0
     # Orthogonal predictors, so that the fits with one more column are running sums.
-    flat, unit = predictors.reshape(len(order), -1), np.eye(len(order))
-    products = unit if joint else (predictors * known).reshape(len(order), -1) @ flat.T
+    flat, unit = predictors.reshape(len(order), F.size), np.eye(len(order))
+    products = unit if joint else (predictors * known).reshape(flat.shape) @ flat.T
     root = np.linalg.cholesky(products + RIDGE * unit)
     Q = solve_triangular(root, flat, lower=True).reshape(predictors.shape)
     fits = (Q * (F * known)).sum(axis=(1, 2))[:, np.newaxis, np.newaxis] * Q
