@@ -64,7 +64,7 @@ def recovery(n, method, seed):
 
 
 def ishigami(n, rng):
-    """Return Ishigami's function of two main effects among ten columns."""
+    """Return Ishigami's function. Column 2 only interacts, and counts as noise."""
     X = rng.uniform(-np.pi, np.pi, size=(n, 10))
     y = np.sin(X[:, 0]) * (1 + 0.1 * X[:, 2] ** 4) + 7 * np.sin(X[:, 1]) ** 2
     return X, y, [0, 1]

@@ -564,9 +564,11 @@ class HSICSelector(TableSelector, BaseEstimator):
         Kernel on y. "auto" is "indicator" for labels (non-numeric, bool, or integers of
         at most 20 distinct values, some of them equal), else `kernel`. Dates and
         decimals are numbers.
-    bandwidth_factor : float, default=1.2
+    bandwidth_factor : float or None, default=None
         Bandwidth of the kernel on each column, as a multiple of the median distance
-        between the values of this column. A kernel object that has its own bandwidth
+        between the values of this column. If None, a Gaussian kernel is the mean of two
+        with the factors 0.8 and 4, which detects waves as well as weak trends, and any
+        other kernel has the factor 1.2. A kernel object that has its own bandwidth
         keeps it: a number is the bandwidth of all columns, "median" is the median
         distance of each column. The joint kernel of m columns has m^(1/p) times the
         bandwidth, where p is the order of its norm. In this joint kernel, different
@@ -827,18 +829,16 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     r"""HSIC feature selector that cross-validates the number of columns and kernels.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
-    first 1, 2, ... columns are then scored on the held-out rows by the CKA of their
-    joint kernel with y, from the unbiased HSIC [1]_,
+    first 1, 2, ... columns then predict the kernel features of y on the held-out rows.
+    The score is :math:`R^2`, the fraction of the variance of these features that the
+    predictions explain. The prediction of a column is the sum of the features of y over
+    the training rows, with the kernel of the column as weights. Least squares combine
+    the predictions of several columns. "forward" and "backward" predict with the joint
+    kernel of the columns instead.
 
-    .. math::
-
-        \frac{\mathrm{HSIC}_u(X_S, y)}
-        {\sqrt{\mathrm{HSIC}_u(X_S, X_S) \mathrm{HSIC}_u(y, y)}},
-
-    with bandwidths from the training rows. Columns of noise lower this score. A column
-    on which y depends only weakly may lower the score too, so the selection favours few
-    columns. Finally, the number of columns and the parameters with the largest mean
-    score are used to select columns on all rows.
+    The parameters with the largest mean score are chosen. The number of columns is the
+    smallest one whose score is, over the folds, at most one standard error of the
+    difference below the best score [1]_. Finally, columns are selected on all rows.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -897,8 +897,8 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
 
     References
     ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
+    .. [1] L. Breiman et al., "Classification and Regression Trees", Wadsworth, 1984,
+       section 3.4.3.
 
     Examples
     --------
