@@ -19,8 +19,8 @@ Generators, with z standard normal with p columns, and e standard normal:
 - weak-3 and series-3: Z, X - b.z and Y - c.z have the autoregressive coefficient 0 and
   .5, all with a standard deviation of 1.
 
-Alternatives: "weak" adds 3.5 / sqrt(n) (X - b.z) to Y, "linear" adds .35 (X - mean X) to Y, and "quadratic" adds
-.5 (X^2 - mean X^2).
+Alternatives: "weak" adds 3.5 / sqrt(n) (X - b.z) to Y, "linear" adds
+.35 (X - mean X), and "quadratic" adds .5 (X^2 - mean X^2).
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
