@@ -1170,8 +1170,8 @@ def test_cv_finds_interactions_by_backward():
 
 @pytest.mark.parametrize("method", MARGINAL)
 def test_both_main_effects_of_the_ishigami_function_are_selected(method):
-    # The effect of x1 is a square of a sine with two periods, which one wide kernel hardly sees. In
-    # each of 200 other samples with ten columns, "lasso" selected both.
+    # The effect of column 1 has two periods, which one wide kernel hardly sees. In each
+    # of 200 other samples with ten columns, "lasso" selected both.
     for seed in range(5):
         X = np.random.RandomState(seed).uniform(-np.pi, np.pi, size=(500, 6))
         y = np.sin(X[:, 0]) * (1 + 0.1 * X[:, 2] ** 4) + 7 * np.sin(X[:, 1]) ** 2
