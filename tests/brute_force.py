@@ -396,3 +396,27 @@ def splits(n, first):
     """All orders of n samples that put another set among the first ones."""
     for chosen in combinations(range(n), first):
         yield [*chosen, *(i for i in range(n) if i not in chosen)]
+
+
+def held_out_r2(matrices, L, n):
+    """R^2 on the rows after the first n, by sums over these n with kernels as weights.
+
+    The features of y enter by their inner products L, as the rows of a root of L.
+    """
+    H = np.eye(len(L))
+    H[:, :n] -= 1 / n
+    variances, axes = np.linalg.eigh(H @ L @ H.T)
+    F = axes * np.sqrt(np.maximum(variances, 0))
+    variances, axes = np.linalg.eigh(F[:n].T @ F[:n] / n)
+    F = F @ axes[:, variances > 1e-3 * variances[-1]]
+    predictions = []
+    for K in matrices:
+        K = H @ K @ H.T
+        np.fill_diagonal(K[:n, :n], 0)
+        P = K[:, :n] @ F[:n] / n
+        P -= P[:n].mean(axis=0)
+        predictions.append(P / np.sqrt(np.square(P[:n]).sum() / n))
+    P = np.moveaxis(predictions, 0, -1)
+    A, b = P[:n].reshape(-1, P.shape[2]) / np.sqrt(n), F[:n].ravel() / np.sqrt(n)
+    weights = np.linalg.solve(A.T @ A + 1e-3 * np.eye(A.shape[1]), A.T @ b)
+    return 1 - np.square(F - P @ weights)[n:].sum() / np.square(F[n:]).sum()

@@ -120,6 +120,30 @@ def test_linear_kernels_give_the_partial_covariance():
 # What the test finds.
 
 
+def test_linear_regression_needs_linear_kernels():
+    kernels = {"kernel": LinearKernel(), "target_kernel": LinearKernel()}
+    rejected = {"linear": 0, "gaussian": 0}
+    for seed in range(20):
+        z, a, b = np.random.RandomState(seed).normal(size=(3, 100))
+        for name, own in (("linear", kernels), ("gaussian", {})):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                result = conditional_hsic_test(
+                    2 * z + 0.5 * a,
+                    2 * z + 0.5 * b,
+                    z,
+                    regressor=LinearRegression(),
+                    n_resamples=99,
+                    random_state=seed,
+                    **own,
+                )
+            rejected[name] += result.pvalue <= 0.05
+    # At level .05, a correct test rejects more than 5 of 20 for one seed in 3000.
+    assert rejected["linear"] <= 5
+    # The curved features of wide kernels are missed on both sides.
+    assert rejected["gaussian"] >= 15
+
+
 def test_common_causes_explain_dependence_and_nothing_else_does():
     assert conditional_hsic_test(X, y, z, **FEW).pvalue > 0.1
     assert conditional_hsic_test(X, dependent, z, **FEW).pvalue == 0.01

@@ -59,6 +59,12 @@ def radial_gram(name, x, multiple):
     return PROFILES[name](gaps / (multiple * median_distance(x)))
 
 
+def column_gram(name, x):
+    """Kernel of a column by default: two scales, if it is Gaussian."""
+    multiples = (0.8, 4.0) if name == "gaussian" else (1.2,)
+    return np.mean([radial_gram(name, x, multiple) for multiple in multiples], axis=0)
+
+
 def label_gram(labels, balanced=False):
     labels = np.asarray(labels)
     K = (labels[:, np.newaxis] == labels).astype(float)
@@ -114,7 +120,7 @@ class TestScores:
     def test_score_is_the_alignment_of_dense_matrices(self, kernel, n):
         X, y = dependent(n)
         L = radial_gram(kernel, y, 3.0)
-        expected = [alignment(radial_gram(kernel, x, 1.2), L) for x in X.T]
+        expected = [alignment(column_gram(kernel, x), L) for x in X.T]
         scores, _ = ColumnCKA(kernel=kernel, pvalue=None)(X, y)
         assert_allclose(scores, expected, rtol=0, atol=1e-8)
         assert scores[2] == 0
@@ -138,7 +144,7 @@ class TestScores:
     def test_statistic_hsic_is_the_trace(self, kernel, n):
         X, y = dependent(n)
         L = radial_gram(kernel, y, 3.0)
-        expected = [raw_hsic(radial_gram(kernel, x, 1.2), L) for x in X.T]
+        expected = [raw_hsic(column_gram(kernel, x), L) for x in X.T]
         score = ColumnCKA(kernel=kernel, statistic="hsic", pvalue=None)
         assert_allclose(score(X, y)[0], expected, rtol=1e-8, atol=1e-12)
 
@@ -148,7 +154,7 @@ class TestScores:
         X = columns_of_all_kinds(n)
         labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-1.2, 0.3])]
         L = label_gram(labels, balanced)
-        expected = [alignment(radial_gram("gaussian", x, 1.2), L) for x in X.T]
+        expected = [alignment(column_gram("gaussian", x), L) for x in X.T]
         target_kernel = IndicatorKernel(balanced=True) if balanced else "auto"
         scores, _ = ColumnCKA(target_kernel=target_kernel)(X, labels)
         assert_allclose(scores, expected, rtol=0, atol=1e-8)
@@ -177,7 +183,7 @@ class TestScores:
         # The bandwidth of three columns of bandwidth one.
         distances = (gaps.sum(axis=-1) / 3) ** (1 / order)
         L = PROFILES[kernel](distances)
-        expected = [alignment(radial_gram(kernel, x, 1.2), L) for x in X.T]
+        expected = [alignment(column_gram(kernel, x), L) for x in X.T]
         scores, _ = ColumnCKA(kernel=kernel, pvalue=None)(X, Y)
         assert_allclose(scores, expected, rtol=0, atol=1e-8)
 
@@ -198,7 +204,7 @@ class TestScores:
         score = ColumnCKA(
             target_kernel=MaternKernel(nu=2.5, p=np.inf), target_bandwidth_factor=1.0
         )
-        expected = [alignment(radial_gram("gaussian", x, 1.2), L) for x in X.T]
+        expected = [alignment(column_gram("gaussian", x), L) for x in X.T]
         assert_allclose(score(X, Y)[0], expected, rtol=0, atol=1e-8)
 
     def test_an_indefinite_target_kernel_is_warned_of(self):
@@ -244,7 +250,8 @@ class TestScores:
 
     def test_a_column_is_aligned_with_itself_alone(self):
         x = np.random.RandomState(0).normal(size=(80, 1))
-        scores, pvalues = ColumnCKA(target_bandwidth_factor=1.2)(x, x[:, 0])
+        same = {"bandwidth_factor": 1.2, "target_bandwidth_factor": 1.2}
+        scores, pvalues = ColumnCKA(**same)(x, x[:, 0])
         assert_allclose(scores, 1, rtol=1e-9)
         assert pvalues < 1e-10
 
@@ -441,7 +448,7 @@ class TestGammaDistribution:
         below = {0.05: 0, 0.001: 0}
         for _ in range(n_pairs):
             x = DRAWS[of_column](rng, n)
-            G = centred_factor(radial_gram("gaussian", x, 1.2))
+            G = centred_factor(column_gram("gaussian", x))
             if of_target == "rare label":
                 F = centred_factor(label_gram(np.arange(n) < n / 10))
             else:
@@ -507,7 +514,7 @@ class TestPermutations:
         B = centred(radial_gram("gaussian", y, 3.0))
         expected = []
         for x in X.T:
-            A = centred(radial_gram("gaussian", x, 1.2))
+            A = centred(column_gram("gaussian", x))
             values = statistics_of_all_permutations(A, B)
             expected.append(np.mean(values >= np.sum(A * B) * (1 - 1e-9)))
         score = ColumnCKA(pvalue=pvalue, n_resamples=3)
@@ -702,7 +709,7 @@ class TestConventions:
         X = columns_of_all_kinds(60)
         y = np.random.RandomState(0).randint(0, 4, size=60)
         L = radial_gram("gaussian", y.astype(float), 3.0)
-        expected = [alignment(radial_gram("gaussian", x, 1.2), L) for x in X.T]
+        expected = [alignment(column_gram("gaussian", x), L) for x in X.T]
         assert_allclose(hsic_regression(X, y)[0], expected, rtol=0, atol=1e-8)
         assert_array_equal(ColumnCKA()(X, y), hsic_classif(X, y))
 

@@ -9,6 +9,7 @@ the value of the objective at that step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, partial
 from itertools import chain, islice, takewhile
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import Bunch, indexable
@@ -36,8 +38,8 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._data.distances import Index, block_distances
-from skdiscrepancy._estimators.cka import PAIRS, Variable, cka_of_terms, hsic_terms
-from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._estimators.cka import Variable
+from skdiscrepancy._gram.factors import factor_of
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, progress, run_all
 from skdiscrepancy._gram.sorted_columns import FactorGram
 from skdiscrepancy._gram.tiles import (
@@ -61,7 +63,6 @@ from skdiscrepancy.feature_selection._single_columns import (
     row_orders,
     with_weight,
 )
-from skdiscrepancy.kernels._base import RowKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
 from skdiscrepancy.kernels._radial import RadialKernel
 
@@ -563,9 +564,11 @@ class HSICSelector(TableSelector, BaseEstimator):
         Kernel on y. "auto" is "indicator" for labels (non-numeric, bool, or integers of
         at most 20 distinct values, some of them equal), else `kernel`. Dates and
         decimals are numbers.
-    bandwidth_factor : float, default=1.2
+    bandwidth_factor : float or None, default=None
         Bandwidth of the kernel on each column, as a multiple of the median distance
-        between the values of this column. A kernel object that has its own bandwidth
+        between the values of this column. If None, a Gaussian kernel is the mean of two
+        with the factors 0.8 and 4, which detects waves as well as weak trends, and any
+        other kernel has the factor 1.2. A kernel object that has its own bandwidth
         keeps it: a number is the bandwidth of all columns, "median" is the median
         distance of each column. The joint kernel of m columns has m^(1/p) times the
         bandwidth, where p is the order of its norm. In this joint kernel, different
@@ -669,7 +672,7 @@ class HSICSelector(TableSelector, BaseEstimator):
     method: str = "lasso"
     kernel: Any = "gaussian"
     target_kernel: Any = "auto"
-    bandwidth_factor: float = 1.2
+    bandwidth_factor: float | None = None
     target_bandwidth_factor: float = 3.0
     step: Any = 1
     n_probes: int = 19
@@ -826,18 +829,16 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     r"""HSIC feature selector that cross-validates the number of columns and kernels.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
-    first 1, 2, ... columns are then scored on the held-out rows by the CKA of their
-    joint kernel with y, from the unbiased HSIC [1]_,
+    first 1, 2, ... columns then predict the kernel features of y on the held-out rows.
+    The score is :math:`R^2`, the fraction of the variance of these features that the
+    predictions explain. The prediction of a column is the sum of the features of y over
+    the training rows, with the kernel of the column as weights. Least squares combine
+    the predictions of several columns. "forward" and "backward" predict with the joint
+    kernel of the columns instead.
 
-    .. math::
-
-        \frac{\mathrm{HSIC}_u(X_S, y)}
-        {\sqrt{\mathrm{HSIC}_u(X_S, X_S) \mathrm{HSIC}_u(y, y)}},
-
-    with bandwidths from the training rows. Columns of noise lower this score. A column
-    on which y depends only weakly may lower the score too, so the selection favours few
-    columns. Finally, the number of columns and the parameters with the largest mean
-    score are used to select columns on all rows.
+    The parameters with the largest mean score are chosen. The number of columns is the
+    smallest one whose score is, over the folds, at most one standard error of the
+    difference below the best score [1]_. Finally, columns are selected on all rows.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -896,8 +897,8 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
 
     References
     ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
+    .. [1] L. Breiman et al., "Classification and Regression Trees", Wadsworth, 1984,
+       section 3.4.3.
 
     Examples
     --------
@@ -1060,7 +1061,11 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         }
         best = int(np.argmax(self.cv_results_["mean_test_score"]))
         self.best_params_ = self.cv_results_["params"][best]
-        return int(self.cv_results_["n_features"][best])
+        own, at = by_setting[best // len(sizes)], best % len(sizes)
+        # What fewer columns lose, fold by fold, and its standard error.
+        lost = own[:, [at]] - own
+        errors = lost.std(axis=0) / np.sqrt(max(n_splits - 1, 1))
+        return sizes[int(np.argmax(lost.mean(axis=0) <= errors))]
 
     def _bounds(self, n_features: int) -> tuple[int, int]:
         """Return the smallest and the largest number of columns."""
@@ -1073,33 +1078,62 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         return least, most
 
 
-def _held_out_scores(inputs: Inputs, y: Any, least: int, task: Any) -> np.ndarray:
-    """Return the unbiased CKA of the first columns on the held-out rows of a fold.
+# Components of y with a variance below this fraction of the largest are left out.
+NEGLIGIBLE = 1e-3
+# Ridge of the regression on predictors of norm one, so that copies have a solution.
+RIDGE = 1e-3
 
-    There is one value for each number of columns, starting at `least`.
+
+def _held_out_scores(inputs: Inputs, y: Any, least: int, task: Any) -> np.ndarray:
+    """Return the held-out R^2 of the first columns of a fold.
+
+    There is one value for each number of columns, starting at `least`. A kernel
+    predicts the features of y by their sum over the training rows, with the kernel as
+    weights. The predictions of the first columns are combined by least squares, unless
+    these columns have a joint kernel.
     """
     selector, (train, test) = task
-    of_fold, held_out = inputs.take(train), inputs.take(test)
-    problem, path, n_informative = clone(selector)._choose(of_fold, y[train])
-    order = [v for v, _ in path]
-    columns, kernel = problem.columns, problem.columns.kernel
-    blocks = [columns.rows(v, held_out) / columns.bandwidths[v] for v in order]
-    target = TargetKernel(y[train], selector)
-    rows = target.rows_of(y[test])
-    of_target = gram([target.kernel], rows, run=Run(1))
-    scores = []
-    for size in range(least, len(order) + 1):
-        # Constants come last. They would do nothing but widen the joint kernel.
-        size = max(min(size, n_informative), 1)
-        rows, joint = np.hstack(blocks[:size]), kernel
-        if isinstance(kernel, RadialKernel):
-            joint = joint_kernel(kernel, size)
-        elif isinstance(kernel, RowKernel):
-            joint = kernel.learn([rows])
-        grams = [gram([joint], rows), of_target]
-        terms = hsic_terms(grams, PAIRS, True, held_out.weights, Run(1))
-        scores.append(cka_of_terms(terms)[0, 1])
-    return np.array(scores)
+    problem, path, n_informative = clone(selector)._choose(inputs.take(train), y[train])
+    order, rows = [v for v, _ in path[:n_informative]], np.append(train, test)
+    columns, target = copy(problem.columns), TargetKernel(y[train], selector)
+    columns.inputs = inputs.take(rows)
+    joint = selector.method in ("forward", "backward")
+    weights = columns.inputs.weights
+    weights = np.ones(len(rows)) if weights is None else weights
+    held_out = np.where(np.arange(len(rows)) < len(train), 0.0, weights)
+    known = (weights - held_out) / (weights - held_out).sum()
+
+    def features(sample: Any, kernel: Any) -> np.ndarray:
+        G = factor_of(sample, kernel, columns.features).centred
+        return G - (G @ known)[:, np.newaxis]
+
+    F = features(target.rows_of(y[rows]), target.kernel)
+    sizes, axes = np.linalg.eigh((F * known) @ F.T)
+    F = axes[:, sizes > NEGLIGIBLE * sizes[-1]].T @ F
+    predictors = np.zeros((len(order), *F.shape))
+    for i, v in enumerate(order):
+        sample, kernel = columns.with_kernel(v)
+        if joint:
+            parts = [columns.rows(u) / columns.bandwidths[u] for u in order[: i + 1]]
+            sample, kernel = np.hstack(parts), joint_kernel(columns.kernel, i + 1)
+        G = features(sample, kernel)
+        # The prediction of a training row must not contain the row itself.
+        P = (F * known) @ G.T @ G - F * known * np.square(G).sum(axis=0)
+        P -= (P @ known)[:, np.newaxis]
+        size = np.sqrt((np.square(P) @ known).sum())
+        predictors[i] = P / size if size > 0 else 0.0
+    # Orthogonal predictors, so that the fits with one more column are running sums.
+    flat, unit = predictors.reshape(len(order), F.size), np.eye(len(order))
+    products = unit if joint else (predictors * known).reshape(flat.shape) @ flat.T
+    root = np.linalg.cholesky(products + RIDGE * unit)
+    Q = solve_triangular(root, flat, lower=True).reshape(predictors.shape)
+    fits = (Q * (F * known)).sum(axis=(1, 2))[:, np.newaxis, np.newaxis] * Q
+    fits = fits if joint else np.cumsum(fits, axis=0)
+    errors = (np.square(F - fits) @ held_out).sum(axis=1)
+    total = (np.square(F) @ held_out).sum()
+    # Columns that carry no information come last, and change no score.
+    places = np.minimum(np.arange(least, len(path) + 1), len(order)) - 1
+    return check_finite(np.append(1 - errors / total, 0.0)[places])
 
 
 def _candidate(selector: Any, setting: Any, most: int, y: Any) -> HSICSelector:

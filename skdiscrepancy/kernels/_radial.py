@@ -455,6 +455,19 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
         return factor
 
 
+# Ratio of the bandwidths of a kernel with two scales.
+WIDER = 5.0
+
+
+class TwoScaleKernel(GaussianKernel):
+    """Mean of two Gaussian kernels, one with five times the bandwidth of the other."""
+
+    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
+        rate = inverse_power(-1, WIDER * self.bandwidth, 2)
+        wide = _decay(distance, rate, np.empty_like(distance))
+        return np.divide(np.add(super().evaluate(distance, out), wide, out=out), 2, out)
+
+
 class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Laplace kernel :math:`\exp(-\|x - y\|_1 / \mathrm{bandwidth})`.
 
@@ -852,8 +865,11 @@ class SpectralDraws:
         if name == "laplace":
             # The Cauchy distribution in every column.
             return np.tan(np.pi * (u - 0.5))
-        if name == "gaussian":
-            return sqrt(2) * ndtri(u)
+        if name in ("gaussian", "two scales"):
+            z = sqrt(2) * ndtri(u)
+            # Every other frequency belongs to the wide kernel.
+            z[1::2] /= 1 if name == "gaussian" else WIDER
+            return z
         z = ndtri(u[:, 1:])
         if name == "imq":
             return z * np.sqrt(2 * gammaincinv(0.5, u[:, :1]))
@@ -870,6 +886,7 @@ def _family(kernel: Any, n_features: int) -> tuple[str, float] | None:
             return "laplace", 0.0
         # On one column all Minkowski distances are the same.
         return ("matern", kernel.nu) if kernel.p == 2 or n_features == 1 else None
-    names = {GaussianKernel: "gaussian", LaplaceKernel: "laplace", IMQKernel: "imq"}
+    names: dict[type, str] = {GaussianKernel: "gaussian", LaplaceKernel: "laplace"}
+    names |= {IMQKernel: "imq", TwoScaleKernel: "two scales"}
     name = names.get(type(kernel))
     return None if name is None else (name, 0.0)

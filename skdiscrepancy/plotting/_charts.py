@@ -1524,9 +1524,10 @@ class SelectionDisplay(Display):
 class SelectionCVDisplay(Display):
     """Display of the cross-validated score by the number of selected columns.
 
-    The curve shows the mean over the folds of the centred kernel alignment (CKA) of the
-    selected columns with y, on held-out rows [1]_. The band shows one standard error on
-    each side, which is only a rough guide, because folds share training rows. A line
+    The curve shows the mean over the folds of the fraction of the variance of the
+    kernel features of y that the selected columns predict on held-out rows. The band
+    shows one standard error on each side, which is only a rough guide, because folds
+    share training rows. A line
     marks the chosen number of columns. If parameters were searched, the blue curve
     belongs to the best parameters, and thin grey curves belong to the others.
 
@@ -1566,11 +1567,6 @@ class SelectionCVDisplay(Display):
     --------
     skdiscrepancy.HSICSelectorCV : Chooses the number of columns.
     SelectionDisplay : Draws the selected columns.
-
-    References
-    ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
 
     Examples
     --------
@@ -1663,7 +1659,7 @@ class SelectionCVDisplay(Display):
             style = {"color": VERMILLION, "linestyle": "--", "zorder": 1}
             self.chosen_ = ax.axvline(chosen, label=f"chosen: {chosen}", **style)
         whole_numbers(ax.xaxis)
-        ax.set(xlabel="Number of columns", ylabel="CKA with y on held-out rows")
+        ax.set(xlabel="Number of columns", ylabel="R² on held-out rows")
         named = [self.line_, self.band_, self.chosen_, *self.other_lines_[:1]]
         handles = list(filter(None, named))
         title = "Cross-validated score by number of columns"
