@@ -184,6 +184,21 @@ def test_two_statistics_are_the_mmd_and_the_means_within_both_samples(m, n, desi
     assert_allclose(result.statistic, pooled[0], rtol=1e-8)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"design": "v"}, {"n_components": 8}, {"block_length": 2}, {"clusters": True}],
+)
+def test_similarities_about_no_origin_do_not_count(options):
+    """Adding f(x) + f(x') to a kernel changes no MMD, so it changes no test."""
+    X, Y = np.random.RandomState(0).normal(size=(2, 40, 2))
+    if "clusters" in options:
+        options = {"clusters": [np.arange(40) // 2, 20 + np.arange(40) // 3]}
+    options = {"kernel": "linear", "random_state": 0, "n_resamples": 99, **options}
+    one, other = (mmd_test(X + move, 2 * Y + move, **options) for move in (0, 30))
+    assert_allclose(one.null_distribution, other.null_distribution, atol=1e-6)
+    assert one.change == "location or shape"
+
+
 @pytest.mark.parametrize("options", [{}, {"n_components": 200}, {"block_length": 2}])
 def test_changes_of_scale_and_of_location_are_told_apart(options):
     changes = []

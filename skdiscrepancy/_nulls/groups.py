@@ -28,6 +28,7 @@ from skdiscrepancy._gram.run import BRIEF, SILENT, Progress, progress
 from skdiscrepancy._gram.tiles import CHUNK_BYTES, DoubleGram, Gram, GroupSums
 from skdiscrepancy._nulls.pvalues import (
     CHANGES,
+    CONSTANT,
     TIES,
     Options,
     TestResult,
@@ -181,8 +182,18 @@ def permutation_test(
     bounds, owners, levels = sample_groups(sizes, options.n_groups, length or 1)
     n_distinct = _n_arrangements(owners, levels, sizes)
     warn_if_powerless(n_distinct, "permutations", options.units)
-    sums = accurate_group_sums(gram, bounds if clusters is None else clusters[bounds])
+    of_rows = bounds if clusters is None else clusters[bounds]
+    sums = accurate_group_sums(gram, of_rows)
     M, n_pairs = sums.groups, [size * (size - unbiased) for size in sizes]
+    diagonal = sums.diagonal
+    if diagonal is None:
+        diagonal = np.add.reduceat(gram.diagonal(), of_rows[:-1], axis=1)
+    # A function f(x) + f(x') added to a kernel changes similarities, but no MMD. So
+    # similarities count if k(x, x) is constant, or if a kernel is about an origin.
+    parts = np.ones(bounds[-1]) if clusters is None else 1 / np.diff(clusters)
+    own = diagonal / np.add.reduceat(parts, bounds[:-1])
+    varies = own.min(axis=1) <= (1 - CONSTANT) * own.max(axis=1)
+    varies &= [not hasattr(kernel, "origin") for kernel in options.kernels]
     total, of_groups = check_finite(np.abs(M).sum(axis=(1, 2))), M.sum(axis=2)
     if options.units != "rows":
         counts = far_pairs(bounds, owners, reach=0 if length is None else 1)
@@ -195,11 +206,9 @@ def permutation_test(
         n_pairs = [counts[np.ix_(inside, inside)].sum() for inside in own]
         options = options._replace(block_length=length and int(bounds[1]))
     elif not unbiased:
-        diagonal = sums.diagonal
-        if diagonal is None:
-            diagonal = np.add.reduceat(gram.diagonal(), bounds[:-1], axis=1)
         every = np.arange(len(owners))
         M[:, every, every] += diagonal
+    of_groups[varies] = 0
     n, k = sum(sizes), len(sizes)
     n_across = (n**2 - sum(size**2 for size in sizes)) / 2
     # A pair of samples with n_a and n_b rows has the weight n_a n_b.

@@ -30,6 +30,8 @@ TIES = 1e-9
 # A scale this small, relative to the statistics, counts as zero, because no statistic
 # is so many standard deviations away from 0.
 VANISHED = 1e-100
+# Relative differences of k(x, x) below this are rounding errors.
+CONSTANT = 1e-6
 # Users are warned of a test that can never reject at this significance level.
 LEVEL = 0.05
 # What kinds of change the two statistics of two or more samples detect.

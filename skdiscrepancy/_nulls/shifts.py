@@ -27,7 +27,13 @@ from skdiscrepancy._gram.pieces import ArrayBlocks, Piece, PieceRows, PieceTask,
 from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._loops.tile_loops import shifted_sums
-from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
+from skdiscrepancy._nulls.pvalues import (
+    CONSTANT,
+    Options,
+    TestResult,
+    combine,
+    warn_if_powerless,
+)
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy._statistics.second_order import check_finite
 
@@ -43,8 +49,6 @@ ROUNDING = 1e-12
 WEIGHT = 0.8
 # Products of kernels with a smaller share have too small a weight to be of use.
 LEAST_SHARE = 0.1
-# Relative differences of k(x, x) below this are rounding errors.
-CONSTANT = 1e-6
 
 
 # The rows of a variable, and its kernels.

@@ -468,7 +468,8 @@ def ksd_test(
         Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
         factor of sqrt(2) from half the 5 % quantile of the distances between rows, or a
         fifth of their median if it is smaller, to twice the 95 % quantile, or steps of
-        a factor of 2 if there would be more than 12 bandwidths. With ``method="parametric"``, "dyadic" becomes "grid". See
+        a factor of 2 if there would be more than 12 bandwidths. With
+        ``method="parametric"``, "dyadic" becomes "grid". See
         :class:`skdiscrepancy.MMDEstimator` for the other values.
     block_length : int, "auto" or None, default=None
         Pass it if the rows are a series, such as measurements in the order of time, in
