@@ -199,7 +199,7 @@ def spied_test(X, Y, **params):
     with (
         spy(features, "random_groups"),
         spy(groups_module, "draw_owners"),
-        spy(groups_module, "combine"),
+        spy(groups_module, "two_statistics"),
         spy(kernel_gram, "FeatureMaps"),
     ):
         seen["test"] = mmd_test(X, Y, **params)
@@ -210,7 +210,7 @@ def spied_test(X, Y, **params):
     ("design", "n_groups"), [("u", None), ("u", 32), ("v", None), ("v", 32)]
 )
 @pytest.mark.usefixtures("few_rows_at_a_time")
-def test_permutations_and_their_scales_are_those_of_the_gram_matrix(design, n_groups):
+def test_permutations_are_those_of_the_gram_matrix(design, n_groups):
     X, Y = samples(m=71, n=50)
     options = {"kernel": COLLECTION, "n_components": 8, "design": design}
     with switches.groups_of_rows(n_groups):
@@ -219,24 +219,23 @@ def test_permutations_and_their_scales_are_those_of_the_gram_matrix(design, n_gr
     _, maps = seen["FeatureMaps"]
     groups = np.concatenate([part() for part in seen["random_groups"][1]])
     in_x = seen["draw_owners"][1] == 0
-    groups %= in_x.shape[1]
-    (values, scales, *_), _ = seen["combine"]
+    (values, [similar], *_), _ = seen["two_statistics"]
     Z = np.concatenate((X, Y))
     for k, F in maps.evaluate(Z, np.arange(len(Z))):
         K = np.asarray((F @ F.T).todense() if hasattr(F, "todense") else F @ F.T)
-        for value, chosen in zip(values[k], in_x, strict=True):
+        # In units of the sum of all values between different rows of groups.
+        one_hot = np.equal.outer(groups, np.arange(in_x.shape[1])).astype(float)
+        M = one_hot.T @ (K - np.diag(np.diag(K))) @ one_hot
+        unit, sums = np.abs(M).sum(), M.sum(axis=1)
+        constant = np.ptp(np.diag(K)) < 1e-9
+        for value, own, chosen in zip(values[k], similar[k], in_x, strict=True):
+            assert_allclose(own, constant * sums[chosen].sum() / unit, atol=1e-12)
             rows = chosen[groups]
             assert rows.sum() == len(X)
             order = np.concatenate((np.flatnonzero(rows), np.flatnonzero(~rows)))
             expected = mmd_of_gram(K[np.ix_(order, order)], len(X), design)
+            expected *= len(X) * len(Y) / unit
             assert_allclose(value, expected, rtol=1e-9, atol=1e-11)
-        # All rows are examples. Norms without the diagonal, and its unbiased centring.
-        n, K = len(K), K - np.diag(np.diag(K))
-        centred = (K**2).sum() - 2 * (K.sum(1) ** 2).sum() / (n - 2)
-        centred += K.sum() ** 2 / (n - 1) / (n - 2)
-        unit = np.sqrt(2) / (len(X) * len(Y))
-        assert_allclose(scales[0][k], unit * np.sqrt(centred), rtol=1e-9)
-        assert_allclose(scales[1][k], unit * np.sqrt((K**2).sum()), rtol=1e-9)
 
 
 def mmd_of_gram(K, m, design):
@@ -256,16 +255,13 @@ def test_groups_are_random_divisions_of_each_sample():
         np.concatenate([part() for part in numbers]),
         seen["draw_owners"][1].shape[1],
     )
-    examples = groups >= n_groups
-    groups = groups % n_groups
     counts = np.bincount(groups, minlength=n_groups)
     (_, levels, _), (owners, *_) = seen["draw_owners"]
     moves, in_x = levels == 0, owners == 0
-    # 256 groups of 20 rows, of which 5 are examples; what is left stays in its sample.
+    # 256 groups of 20 rows, and the other rows stay in their sample.
     assert_array_equal(counts[moves], 20)
     assert counts.sum() == 5100
     assert_array_equal(in_x[groups], np.arange(5100) < 3000)
-    assert_array_equal(np.bincount(groups[examples], minlength=n_groups)[moves], 5)
     # A group of 20 random rows spreads over its sample. The range of 20 uniform numbers
     # is below 0.3 with a probability of 20 * 0.3**19 < 3e-9, for each of 256 groups.
     for g in np.flatnonzero(moves):

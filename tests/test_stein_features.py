@@ -208,7 +208,7 @@ def test_wild_bootstrap_is_that_of_the_stein_matrix(n_groups, group_bytes):
     groups = divisions[0]
     assert_allclose(np.bincount(groups), 71 / (n_groups or 71), atol=1)
     signs = seen["quadratic_forms"][0][0][1]
-    (values, (scales,), *_), _ = seen["combine"][0]
+    (values, scales, *_), _ = seen["combine"][0]
     maps = seen["SteinMaps"][-1][1]
     different = groups[:, np.newaxis] != groups
     for k in range(len(COLLECTION)):

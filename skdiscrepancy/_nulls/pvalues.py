@@ -168,8 +168,6 @@ class TestResult(SizedResult):
         summary |= self._effect_words()
         if self.change and self.pvalue <= LEVEL:
             summary["change"] = self.change
-            named = kernel_columns([self.kernels[self.chosen or 0]])
-            summary |= {name: column[0] for name, column in named.items()}
         summary["method"] = self.method
         for name in ("block_length", "n_clusters", "n_components"):
             if getattr(self, name) is not None:
