@@ -126,7 +126,7 @@ class TestResult(SizedResult):
     ((99,), 16, 'permutation')
     >>> statistic, pvalue = result
     >>> round(statistic, 2), pvalue
-    (8.76, 0.01)
+    (8.57, 0.01)
     >>> low, high = result.effect_interval()
     >>> 0 <= low < result.effect_size < high < 1
     True

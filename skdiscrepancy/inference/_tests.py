@@ -1073,6 +1073,11 @@ class ConditionalTestResult(TestResult):
         p-value of each pair of kernels, adjusted for the number of pairs.
     null_limit : None
         Conditional tests always use resamples.
+    chosen : int or None
+        Position in `kernels` of the pair of kernels whose statistic is the largest, in
+        standard deviations of the resamples. None if no pair carries information.
+    change : None
+        Only tests of two or more samples say what changed.
     block_length : int or None
         Rows of a block if consecutive rows share a random sign, for rows of a series.
         None if the test treated rows as independent.

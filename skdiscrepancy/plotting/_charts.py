@@ -1527,8 +1527,8 @@ class SelectionCVDisplay(Display):
     The curve shows the mean over the folds of the fraction of the variance of the
     kernel features of y that the selected columns predict on held-out rows. The band
     shows one standard error on each side, which is only a rough guide, because folds
-    share training rows. A line
-    marks the chosen number of columns. If parameters were searched, the blue curve
+    share training rows. A line marks the chosen number of columns, the smallest within
+    one standard error of the best [1]_. If parameters were searched, the blue curve
     belongs to the best parameters, and thin grey curves belong to the others.
 
     Use :meth:`from_estimator` to draw the curve of a fitted selector.
@@ -1567,6 +1567,11 @@ class SelectionCVDisplay(Display):
     --------
     skdiscrepancy.HSICSelectorCV : Chooses the number of columns.
     SelectionDisplay : Draws the selected columns.
+
+    References
+    ----------
+    .. [1] L. Breiman et al., "Classification and Regression Trees", Wadsworth, 1984,
+       section 3.4.3.
 
     Examples
     --------
