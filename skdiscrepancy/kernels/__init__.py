@@ -6,6 +6,7 @@ from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.kernels._base import (
     ColumnKernel as ColumnKernel,
     CosineKernel as CosineKernel,
+    CovarianceKernel as CovarianceKernel,
     EnergyKernel as EnergyKernel,
     FeatureKernel as FeatureKernel,
     FunctionKernel as FunctionKernel,

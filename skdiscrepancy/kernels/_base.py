@@ -13,7 +13,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -1251,7 +1251,42 @@ class CosineKernel(VectorKernel):
         return A / np.where(lengths > 0, lengths, 1)
 
 
-class EnergyKernel(RowKernel):
+class CentredKernel(RowKernel):
+    """Base class of the kernels that are functions of the rows minus an origin."""
+
+    def __init__(self, *, origin: ArrayLike | None = None):
+        self.origin = origin
+
+    def check_params(self) -> None:
+        """Refuse an origin that is not a row of numbers."""
+        if self.origin is not None:
+            check_rows(np.atleast_2d(np.asarray(self.origin)), "origin")
+
+    def resolve(self, table: Any, n_features: int) -> Self:
+        if self.origin is not None and np.shape(self.origin) != (n_features,):
+            raise ValueError(
+                f"origin has shape {np.shape(self.origin)}, must have shape "
+                f"({n_features},) as a row of the data."
+            )
+        return self
+
+    def learn(self, samples: list[np.ndarray]) -> Self:
+        kernel = clone(self)
+        if self.origin is None:
+            # Statistics that are not finite raise an error later.
+            with np.errstate(over="ignore", invalid="ignore"):
+                totals = sum(np.sum(Z, axis=0, dtype=np.float64) for Z in samples)
+            kernel.set_params(origin=totals / sum(map(len, samples)))
+        return kernel.resolve(None, samples[0].shape[1])
+
+    def _from_origin(self, A: np.ndarray) -> np.ndarray:
+        if self.origin is None:
+            return A
+        origin = np.asarray(self.origin, dtype=np.float64)
+        return (A - origin).astype(A.dtype, copy=False)
+
+
+class EnergyKernel(CentredKernel):
     r"""Energy kernel :math:`|x - o|^a + |y - o|^a - |x - y|^a`, Euclidean norms.
 
     The squared MMD with this kernel is the energy distance, and HSIC is the squared
@@ -1289,8 +1324,8 @@ class EnergyKernel(RowKernel):
     """
 
     def __init__(self, exponent: float = 1, *, origin: ArrayLike | None = None):
+        super().__init__(origin=origin)
         self.exponent = exponent
-        self.origin = origin
 
     def check_params(self) -> None:
         """Refuse exponents for which the kernel is not positive definite."""
@@ -1298,25 +1333,7 @@ class EnergyKernel(RowKernel):
         if self.exponent >= 2:
             must = "must be a number above 0 and below 2."
             raise ValueError(f"exponent == {self.exponent!r}, {must}")
-        if self.origin is not None:
-            check_rows(np.atleast_2d(np.asarray(self.origin)), "origin")
-
-    def resolve(self, table: Any, n_features: int) -> EnergyKernel:
-        if self.origin is not None and np.shape(self.origin) != (n_features,):
-            raise ValueError(
-                f"origin has shape {np.shape(self.origin)}, must have shape "
-                f"({n_features},) as a row of the data."
-            )
-        return self
-
-    def learn(self, samples: list[np.ndarray]) -> EnergyKernel:
-        kernel = clone(self)
-        if self.origin is None:
-            # Statistics that are not finite raise an error later.
-            with np.errstate(over="ignore", invalid="ignore"):
-                totals = sum(np.sum(Z, axis=0, dtype=np.float64) for Z in samples)
-            kernel.set_params(origin=totals / sum(map(len, samples)))
-        return kernel.resolve(None, samples[0].shape[1])
+        super().check_params()
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         A, B = self._from_origin(A), self._from_origin(B)
@@ -1330,12 +1347,6 @@ class EnergyKernel(RowKernel):
         distance = self._power(aligned_distances(A, B, 2).read(squared=True))
         return self._lengths(A) + self._lengths(B) - distance
 
-    def _from_origin(self, A: np.ndarray) -> np.ndarray:
-        if self.origin is None:
-            return A
-        origin = np.asarray(self.origin, dtype=np.float64)
-        return (A - origin).astype(A.dtype, copy=False)
-
     def _lengths(self, A: np.ndarray) -> np.ndarray:
         return self._power(np.einsum("ij,ij->i", A, A))
 
@@ -1344,6 +1355,51 @@ class EnergyKernel(RowKernel):
         if self.exponent == 1:
             return np.sqrt(squares)
         return squares ** (float(self.exponent) / 2)
+
+
+class CovarianceKernel(CentredKernel):
+    r"""Covariance kernel :math:`\langle x - o, y - o \rangle^2`, with the mean as o.
+
+    It compares covariances only: the squared MMD is the squared Frobenius norm of the
+    difference of the second moments about o [1]_. In a collection with other kernels,
+    it detects changes of covariance in many columns. Outliers have a large weight,
+    because the kernel grows with the fourth power of the length of the rows.
+
+    Read more in the :ref:`User Guide <covariance_kernel>`.
+
+    Parameters
+    ----------
+    origin : array-like of shape (n_features,) or None, default=None
+        The point o. None: the mean, without weights, of all rows that the estimator
+        takes its kernels from, or zero if you call the kernel as a function.
+
+    See Also
+    --------
+    LinearKernel : Compares means only.
+    PolynomialKernel : Compares all moments up to an order.
+
+    References
+    ----------
+    .. [1] J. Li and S. X. Chen, "Two sample tests for high-dimensional covariance
+       matrices", Annals of Statistics 40, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_test
+    >>> X, Y = np.random.RandomState(0).normal(size=(2, 100, 300))
+    >>> Y[:, :10] = Y[:, :1]
+    >>> kernels = ["gaussian", "laplace", "covariance"]
+    >>> mmd_test(X, Y, kernel=kernels, random_state=0).pvalue < 0.01
+    True
+    """
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        F = self._from_origin(A)
+        return np.square(inner_products(F, F if B is A else self._from_origin(B)))
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return np.square(aligned_products(self._from_origin(A), self._from_origin(B)))
 
 
 # Sparse features of more columns are not made dense.
