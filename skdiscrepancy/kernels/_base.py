@@ -1363,9 +1363,9 @@ class CovarianceKernel(CentredKernel):
     It compares covariances only: the squared MMD is the squared Frobenius norm of the
     difference of the second moments about o [1]_. In a collection with other kernels,
     it detects changes of covariance in many columns. Outliers have a large weight,
-    because the kernel grows with the fourth power of the length of the rows.
+    because k(x, x) is the fourth power of the distance of x from o.
 
-    Read more in the :ref:`User Guide <covariance_kernel>`.
+    Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
