@@ -32,6 +32,7 @@ from skdiscrepancy.designs import check_design
 from skdiscrepancy.feature_selection import ColumnCKA, HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import (
     CosineKernel,
+    CovarianceKernel,
     EnergyKernel,
     FeatureKernel,
     FunctionKernel,
@@ -94,6 +95,11 @@ GRAMS = {
     ),
     "energy": ("energy", energy_gram),
     "energy 0.6": (EnergyKernel(0.6), partial(energy_gram, exponent=0.6)),
+    "covariance": ("covariance", lambda Z: pairwise_kernels(Z - Z.mean(axis=0)) ** 2),
+    "covariance, origin": (
+        CovarianceKernel(origin=[1.0, -2.0, 0.5]),
+        lambda Z: pairwise_kernels(Z - [1.0, -2.0, 0.5]) ** 2,
+    ),
 }
 cases = pytest.mark.parametrize("name", GRAMS)
 
@@ -180,7 +186,7 @@ def test_single_pairs_are_entries_of_the_gram_matrix(name):
 @cases
 def test_kernels_clone_pickle_and_do_not_depend_on_threads(name):
     kernel = GRAMS[name][0]
-    large = RNG.normal(size=(2, 600, 2))
+    large = RNG.normal(size=(2, 600, 3))
     one, two = (mmd_score(*large, kernel=kernel, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert one == two
     estimator = MMDEstimator(kernel=kernel).fit(X)
@@ -331,6 +337,67 @@ def test_energy_on_one_column_is_the_same_in_sorted_order_and_over_tiles(design,
     assert_allclose(np.hstack(found), np.hstack(expected), rtol=1e-9, atol=1e-11)
 
 
+def second_moment(A, origin, weights=None):
+    """Weighted mean of (a - o)(a - o)'."""
+    return np.average(
+        [np.outer(a - origin, a - origin) for a in A], axis=0, weights=weights
+    )
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_the_covariance_kernel_compares_second_moments(n_features, weighted, offset):
+    A, B = X[:, :n_features] + offset, Y[:, :n_features] + offset
+    w, v = RNG.exponential(size=len(A)), RNG.exponential(size=len(B))
+    weights = {"sample_weight": w, "sample_weight_Y": v} if weighted else {}
+    w, v = (w, v) if weighted else (None, None)
+    # Weights do not change the origin.
+    origin = np.concatenate((A, B)).mean(axis=0)
+    gap = second_moment(A, origin, w) - second_moment(B, origin, v)
+    options = {"design": "v", "normalize": False, "pooling": None}
+    score = mmd_score(A, B, kernel="covariance", **options, **weights)
+    # Numbers near 1e6 have 10 decimals.
+    assert_allclose(score, np.sum(gap**2), rtol=1e-8 if offset else 1e-12)
+
+
+def test_the_covariance_kernel_is_symmetric_and_positive_semi_definite():
+    rows = 1e3 * RNG.normal(size=(60, 4)) + 50
+    for kernel in (CovarianceKernel(), CovarianceKernel().learn([rows])):
+        K = kernel(rows)
+        assert_array_equal(K, K.T)
+        centred = rows - (0 if kernel.origin is None else rows.mean(axis=0))
+        assert_allclose(np.diag(K), np.sum(centred**2, axis=1) ** 2, rtol=1e-12)
+        # Products of 4 columns: the rank is 10.
+        eigenvalues = np.linalg.eigvalsh(K) / K.trace()
+        assert_allclose(eigenvalues[:-10], 0, atol=1e-13)
+        assert np.all(eigenvalues[-10:] > 1e-4)
+
+
+def test_covariance_kernels_test_covariances_only():
+    rng = np.random.RandomState(0)
+    A, B = rng.normal(size=(2, 80, 100))
+    # A p-value of a true null hypothesis is below .01 for 1 % of seeds.
+    assert mmd_test(A, B, kernel="covariance", random_state=0).pvalue > 0.01
+    assert mmd_test(A, B + 1, kernel="covariance", random_state=0).pvalue > 0.01
+    # Five of 100 columns are equal: the p-value is above .01 for none of 100 seeds.
+    B[:, :5] = np.sqrt(3) * rng.normal(size=(80, 1))
+    for kernel in ("covariance", ["gaussian", "laplace", "covariance"]):
+        assert mmd_test(A, B, kernel=kernel, random_state=0).pvalue < 0.01
+
+
+def test_the_covariance_kernel_explains_itself():
+    table = pd.DataFrame(X, columns=list("abc"))
+    estimator = MMDEstimator(kernel="covariance", encoder=None).fit(table)
+    assert_allclose(estimator.kernels_[0].origin, X.mean(axis=0))
+    assert estimator.evaluate(table).to_frame()["kernel"].tolist() == ["Covariance"]
+    assert repr(CovarianceKernel()) == "CovarianceKernel()"
+    with pytest.raises(ValueError, match=r"n_components == 8.*no random features"):
+        mmd_score(X, Y, kernel="covariance", n_components=8)
+    with pytest.warns(UserWarning, match="Pass a DataFrame, in which every column"):
+        mmd_test(X * [1, 1, 500], Y * [1, 1, 500], kernel="covariance", n_resamples=99)
+
+
 def test_a_row_of_zeros_has_cosine_zero_and_lengths_make_no_difference():
     kernel = CosineKernel()
     assert_array_equal(kernel([[0.0, 0.0]], Z[:, :2]), np.zeros((1, len(Z))))
@@ -375,6 +442,8 @@ def test_linear_kernels_test_means_only():
         (EnergyKernel(2), ValueError, "exponent == 2"),
         (EnergyKernel(0), ValueError, "exponent == 0"),
         (EnergyKernel(origin=[1.0]), ValueError, "origin has shape"),
+        (CovarianceKernel(origin=[1.0]), ValueError, "origin has shape"),
+        (CovarianceKernel(origin=[np.nan] * 3), ValueError, "origin contains NaN"),
         (PrecomputedKernel(np.ones((2, 3))), ValueError, "must be square"),
         (PrecomputedKernel([[0.0, 1.0], [0.0, 0.0]]), ValueError, "symmetric"),
         (PrecomputedKernel(np.eye(30)), ValueError, "one column of positions"),
@@ -392,7 +461,8 @@ def test_positions_outside_of_the_gram_matrix_are_refused(position):
 
 
 def test_a_stein_discrepancy_says_which_kernels_have_derivatives():
-    for kernel in ("linear", cubic, PolynomialKernel(), PrecomputedKernel(np.eye(9))):
+    others = PolynomialKernel(), PrecomputedKernel(np.eye(9))
+    for kernel in ("linear", "covariance", cubic, *others):
         with pytest.raises(ValueError, match=r"'gaussian', 'imq'.*derivatives"):
             ksd_score(X, lambda X: -X, kernel=kernel)
 

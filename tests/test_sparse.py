@@ -29,6 +29,7 @@ from skdiscrepancy.bandwidths import bandwidth_grid, kernel_collection, median_b
 from skdiscrepancy.kernels import (
     ColumnKernel,
     CosineKernel,
+    CovarianceKernel,
     EnergyKernel,
     FeatureKernel,
     FunctionKernel,
@@ -302,6 +303,7 @@ def test_memory_is_that_of_the_stored_values(kernel):
 
 DENSE_KERNELS = [
     EnergyKernel(),
+    CovarianceKernel(),
     IndicatorKernel(),
     ColumnKernel(GaussianKernel(), [0]),
     FunctionKernel("chi2"),

@@ -61,7 +61,7 @@ from skdiscrepancy._statistics.second_order import (
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteU, Design, check_design
 from skdiscrepancy.kernels._base import (
-    EnergyKernel,
+    CentredKernel,
     KernelLike,
     refuse_balanced,
     resolve_columns,
@@ -461,7 +461,7 @@ def warn_of_spreads(
     of which it is zero have no typical distance, and are left out.
     """
     rows = rows.sample if isinstance(rows, LazyRows) else rows
-    seen = any(isinstance(k, (RadialKernel, EnergyKernel)) for k in kernels)
+    seen = any(isinstance(k, (RadialKernel, CentredKernel)) for k in kernels)
     points = isinstance(rows, np.ndarray) and rows.dtype.kind == "f"
     # The columns of tables have been scaled, or should not be.
     scaled = type(table) is not np.ndarray and (

@@ -7,6 +7,7 @@ from skdiscrepancy.kernels._base import (
     AffineKernel as AffineKernel,
     ColumnKernel as ColumnKernel,
     CosineKernel as CosineKernel,
+    CovarianceKernel as CovarianceKernel,
     EnergyKernel as EnergyKernel,
     FeatureKernel as FeatureKernel,
     FunctionKernel as FunctionKernel,

@@ -1252,10 +1252,11 @@ class CosineKernel(VectorKernel):
         return A / np.where(lengths > 0, lengths, 1)
 
 
-class OriginKernel(RowKernel):
-    """Base class of the kernels that depend on an origin, the mean of the rows."""
+class CentredKernel(RowKernel):
+    """Base class of the kernels that are functions of the rows minus an origin."""
 
-    origin: Any
+    def __init__(self, *, origin: ArrayLike | None = None):
+        self.origin = origin
 
     def check_params(self) -> None:
         """Refuse an origin that is not a row of numbers."""
@@ -1286,7 +1287,7 @@ class OriginKernel(RowKernel):
         return (A - origin).astype(A.dtype, copy=False)
 
 
-class EnergyKernel(OriginKernel):
+class EnergyKernel(CentredKernel):
     r"""Energy kernel :math:`|x - o|^a + |y - o|^a - |x - y|^a`, Euclidean norms.
 
     The squared MMD with this kernel is the energy distance, and HSIC is the squared
@@ -1324,8 +1325,8 @@ class EnergyKernel(OriginKernel):
     """
 
     def __init__(self, exponent: float = 1, *, origin: ArrayLike | None = None):
+        super().__init__(origin=origin)
         self.exponent = exponent
-        self.origin = origin
 
     def check_params(self) -> None:
         """Refuse exponents for which the kernel is not positive definite."""
@@ -1357,7 +1358,7 @@ class EnergyKernel(OriginKernel):
         return squares ** (float(self.exponent) / 2)
 
 
-class AffineKernel(OriginKernel):
+class AffineKernel(CentredKernel):
     r"""Affine kernel :math:`3/2 + \langle x - o, y - o \rangle / l^2`.
 
     With this kernel, KSD tests two identities that hold for every model. The mean of
@@ -1448,6 +1449,51 @@ class AffineKernel(OriginKernel):
         # U_i . V_j is a_i + a_j - d + a_i a_j / 5, divided by the squared bandwidth.
         U = np.array([a / 5**0.5 + 5**0.5, (5 + d) ** 0.5 * ones]).T / length
         return P, U, U * [1, -1]
+
+
+class CovarianceKernel(CentredKernel):
+    r"""Covariance kernel :math:`\langle x - o, y - o \rangle^2`, with the mean as o.
+
+    It compares covariances only: the squared MMD is the squared Frobenius norm of the
+    difference of the second moments about o [1]_. In a collection with other kernels,
+    it detects changes of covariance in many columns. Outliers have a large weight,
+    because k(x, x) is the fourth power of the distance of x from o.
+
+    Read more in the :ref:`User Guide <kernels>`.
+
+    Parameters
+    ----------
+    origin : array-like of shape (n_features,) or None, default=None
+        The point o. None: the mean, without weights, of all rows that the estimator
+        takes its kernels from, or zero if you call the kernel as a function.
+
+    See Also
+    --------
+    LinearKernel : Compares means only.
+    PolynomialKernel : Compares all moments up to an order.
+
+    References
+    ----------
+    .. [1] J. Li and S. X. Chen, "Two sample tests for high-dimensional covariance
+       matrices", Annals of Statistics 40, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_test
+    >>> X, Y = np.random.RandomState(0).normal(size=(2, 100, 300))
+    >>> Y[:, :10] = Y[:, :1]
+    >>> kernels = ["gaussian", "laplace", "covariance"]
+    >>> mmd_test(X, Y, kernel=kernels, random_state=0).pvalue < 0.01
+    True
+    """
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        F = self._from_origin(A)
+        return np.square(inner_products(F, F if B is A else self._from_origin(B)))
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return np.square(aligned_products(self._from_origin(A), self._from_origin(B)))
 
 
 # Sparse features of more columns are not made dense.

@@ -87,6 +87,7 @@ PACKAGE_IMPORTS = {
     "skdiscrepancy.kernels": [
         "ColumnKernel",
         "CosineKernel",
+        "CovarianceKernel",
         "EnergyKernel",
         "FeatureKernel",
         "FunctionKernel",

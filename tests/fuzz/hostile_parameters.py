@@ -93,6 +93,7 @@ HOSTILE_KERNELS = [
     "EnergyKernel(1e-300)",
     "EnergyKernel(origin=[1.0])",
     "EnergyKernel(origin='a')",
+    "CovarianceKernel(origin=[[1.0]])",
     "ColumnKernel(GaussianKernel(), 10**400)",
     "ColumnKernel(GaussianKernel(), 'c0')",
     "ColumnKernel(GaussianKernel(), [True])",

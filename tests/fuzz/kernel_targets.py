@@ -108,6 +108,10 @@ RADIAL = [
     ),
 ]
 PART = params.values(PARTS, HOSTILE_PARTS)
+ORIGIN = params.values(
+    ["None", "[0.0]", "X[0]", "np.zeros(2)"],
+    ["3", "'a'", "[np.nan]", "[]", "[[1.0]]", "X", "[1e300]", "[1j]"],
+)
 OTHERS = [
     ("IndicatorKernel", {"balanced": params.BOOL}),
     ("LinearKernel", {}),
@@ -122,14 +126,9 @@ OTHERS = [
     ),
     (
         "EnergyKernel",
-        {
-            "exponent": params.numbers("1", "0.5", "1.9", "2"),
-            "origin": params.values(
-                ["None", "[0.0]", "X[0]", "np.zeros(2)"],
-                ["3", "'a'", "[np.nan]", "[]", "[[1.0]]", "X", "[1e300]", "[1j]"],
-            ),
-        },
+        {"exponent": params.numbers("1", "0.5", "1.9", "2"), "origin": ORIGIN},
     ),
+    ("CovarianceKernel", {"origin": ORIGIN}),
     (
         "FunctionKernel",
         {
