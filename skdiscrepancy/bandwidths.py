@@ -44,7 +44,7 @@ __all__ = [
 # Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
 # Largest multiple of the median distance at which a dyadic grid begins.
-NARROW = 0.2
+NARROW = 0.3
 # Number of rows in a block of distances.
 BLOCK_ROWS = 256
 # Distances in a metric that are smaller, relative to the largest, are zero.
@@ -211,7 +211,7 @@ def kernel_collection(
         Bandwidths of the kernels that do not have their own. "grid" means
         `n_bandwidths` values in equal steps from the 5 % to the 95 % quantile of the
         distances between rows. "median" means the median distance. "dyadic" means
-        values from half the 5 % quantile, or a fifth of the median if it is smaller, to
+        values from half the 5 % quantile, or 0.3 times the median if it is smaller, to
         twice the 95 % quantile in steps of sqrt(2), or in steps of 2 if there would be
         more than 12. If you pass several numbers, you get one kernel for each number.
     n_bandwidths : int or None, default=None

@@ -303,7 +303,7 @@ class MMDEstimator(BaseDiscrepancy):
         the distances between rows of the reference sample, in the norm of each kernel.
         "grid" takes equal steps from the 5 % to the 95 % quantile. "median" takes the
         median. "dyadic" takes steps of a factor of sqrt(2) from half the 5 % quantile,
-        or a fifth of the median if it is smaller, to twice the 95 % quantile. An array
+        or 0.3 times the median if it is smaller, to twice the 95 % quantile. An array
         gives one kernel for each number.
     n_bandwidths : int or None, default=None
         Number of bandwidths of a "grid". None is 10.
