@@ -142,13 +142,13 @@ def similar_shifts(
     for side, offsets in (x, y):
         diagonal, mean = side.diagonal(), offsets.mean(axis=1)
         own = diagonal.max(axis=1).astype(np.float64)
-        rows = offsets - mean[:, np.newaxis]
+        useful = (own > 0) & (diagonal.min(axis=1) > (1 - CONSTANT) * own)
+        own[~useful] = np.inf
+        rows = (offsets - mean[:, np.newaxis]) / own[:, np.newaxis]
         size = np.linalg.norm(rows, axis=1)
-        useful = diagonal.min(axis=1) > (1 - CONSTANT) * own
-        useful &= (own > 0) & (size > ROUNDING * sqrt(n) * own)
-        spectra.append(rfft(rows / np.where(useful, size, np.inf)[:, np.newaxis]))
-        share = np.where(useful, 2 * mean, 0) / np.where(useful, own, 1)
-        shares.append(share.clip(0, 1))
+        size[size <= ROUNDING * sqrt(n)] = np.inf
+        spectra.append(rfft(rows / size[:, np.newaxis]))
+        shares.append(np.where(size < np.inf, 2 * mean / own, 0).clip(0, 1))
     found = np.conj(spectra[0])[:, np.newaxis] * spectra[1]
     found = irfft(found, n).reshape(-1, n)
     return sqrt(n - 1) * found, np.outer(*shares).ravel()
