@@ -43,7 +43,8 @@ __all__ = [
 ]
 # Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
-# Largest multiple of the median distance at which a dyadic grid begins.
+# Largest multiple of the median distance at which a dyadic grid of two or more samples
+# begins.
 NARROW = 0.3
 # Number of rows in a block of distances.
 BLOCK_ROWS = 256
@@ -211,9 +212,9 @@ def kernel_collection(
         Bandwidths of the kernels that do not have their own. "grid" means
         `n_bandwidths` values in equal steps from the 5 % to the 95 % quantile of the
         distances between rows. "median" means the median distance. "dyadic" means
-        values from half the 5 % quantile, or 0.3 times the median if it is smaller, to
-        twice the 95 % quantile in steps of sqrt(2), or in steps of 2 if there would be
-        more than 12. If you pass several numbers, you get one kernel for each number.
+        values from half the 5 % quantile to twice the 95 % quantile in steps of
+        sqrt(2), or in steps of 2 if there would be more than 12. If you pass several
+        numbers, you get one kernel for each number.
     n_bandwidths : int or None, default=None
         Number of bandwidths for "grid". None is 10.
 
@@ -293,7 +294,10 @@ def build_collection(
     def apply_rules(key: tuple[Any, Any]) -> dict[str, list[float]]:
         """Return the bandwidths that each rule gives for one kind of distances."""
         quantile = quantiles(rows[key[0]], key[1])
-        return {rule: _choose(quantile, rule, number) for rule in rules[key]}
+        return {
+            rule: _choose(quantile, rule, number, len(samples) > 1)
+            for rule in rules[key]
+        }
 
     results = map(apply_rules, rules) if run is None else run(rules, apply_rules)
     found = dict(zip(rules, results, strict=True))
@@ -319,16 +323,23 @@ def quantiles(X: Any, p: Any) -> Callable[[float], float]:
     return partial(quantile_of, _distances(X, p))
 
 
-def _choose(quantile: Any, rule: str, n_bandwidths: int) -> list[float]:
-    """Apply the rule "median", "grid" or "dyadic" to quantiles of the distances."""
+def _choose(
+    quantile: Any, rule: str, n_bandwidths: int, compared: bool = False
+) -> list[float]:
+    """Apply the rule "median", "grid" or "dyadic" to quantiles of the distances.
+
+    `compared` tells whether they are distances between rows of several samples.
+    """
     if rule == "median":
         return [quantile(0.5)]
     # The first selection partly sorts the distances, which speeds up the second.
     low, high = quantile(0.05), quantile(0.95)
     if rule == "dyadic":
-        # Distances between rows of many columns differ little, so that only narrow
-        # kernels, which vanish for most pairs, show small changes of the distances.
-        low = min(low / 2, NARROW * quantile(0.5))
+        low = low / 2
+        if compared:
+            # Distances between rows of many columns differ little, so that only narrow
+            # kernels, which vanish for most pairs, show small changes of the distances.
+            low = min(low, NARROW * quantile(0.5))
         # Half the smallest float is zero, and twice the largest float is infinite.
         low, high = max(low, SMALLEST), 2 * min(high, LARGEST / 2)
         n_halves = max(ceil(2 * (log2(high) - log2(low)) - 1e-9), 0)

@@ -443,10 +443,14 @@ def test_differences_are_found(pooling):
     assert ksd_test(Y, lambda X: -X, **options).pvalue == 1 / 200
 
 
-def test_bandwidths_of_an_mmd_test_are_dyadic_and_of_both_samples():
-    X, Y = np.random.RandomState(0).normal(size=(2, 20, 2)) * [[[1]], [[3]]]
+@pytest.mark.parametrize("d", [2, 300])
+def test_bandwidths_of_an_mmd_test_are_dyadic_and_of_both_samples(d):
+    factors = [[[1.0]], [[3.0 if d == 2 else 1.1]]]
+    X, Y = factors * np.random.RandomState(0).normal(size=(2, 20, d))
     pooled = np.concatenate((X, Y))
-    low, high = np.quantile(pdist(pooled), [0.05, 0.95])
+    low, median, high = np.quantile(pdist(pooled), [0.05, 0.5, 0.95])
+    assert (low > 0.6 * median) == (d == 300)
+    low = min(low, 0.6 * median)
     options = {"kernel": "gaussian", "n_resamples": 9}
     for result in (
         mmd_test(X, Y, **options),

@@ -727,7 +727,7 @@ def test_bandwidths_come_from_the_distances_of_the_metric(metric, bandwidth):
     elif bandwidth == "grid":
         assert_allclose(found, np.linspace(q05, q95, 10))
     else:
-        assert_allclose(found[0], min(q05 / 2, 0.3 * q50))
+        assert_allclose(found[0], q05 / 2)
         assert found[-1] >= 2 * q95 > found[-2]
 
 

@@ -302,9 +302,8 @@ class MMDEstimator(BaseDiscrepancy):
         Bandwidths of the kernels that do not have their own. A name chooses them from
         the distances between rows of the reference sample, in the norm of each kernel.
         "grid" takes equal steps from the 5 % to the 95 % quantile. "median" takes the
-        median. "dyadic" takes steps of a factor of sqrt(2) from half the 5 % quantile,
-        or 0.3 times the median if it is smaller, to twice the 95 % quantile. An array
-        gives one kernel for each number.
+        median. "dyadic" takes steps of a factor of sqrt(2) from half the 5 % quantile
+        to twice the 95 % quantile. An array gives one kernel for each number.
     n_bandwidths : int or None, default=None
         Number of bandwidths of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"

@@ -39,6 +39,7 @@ from skdiscrepancy._nulls.pvalues import (
 )
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.designs import Blocks, Cross, Design, Linear, Pairs
+from skdiscrepancy.kernels._base import CovarianceKernel
 
 # A diagonal below this number has no squares whose sums are accurate in float64.
 LEAST_DIAGONAL = 2.0**-300
@@ -269,6 +270,7 @@ def two_statistics(
     if result.chosen is None:
         return result
     by_mmd = first[result.chosen, 0] >= second[result.chosen, 0]
+    by_mmd &= not isinstance(options.kernels[result.chosen], CovarianceKernel)
     return replace(result, change=CHANGES[not by_mmd])
 
 

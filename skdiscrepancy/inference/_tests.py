@@ -346,9 +346,9 @@ def hsic_test(
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels on X that do not have their own. "dyadic" takes steps
-        of a factor of sqrt(2) from half the 5 % quantile of the distances between rows,
-        or 0.3 times their median if it is smaller, to twice the 95 % quantile, or
-        steps of a factor of 2 if there would be more than 12 bandwidths. See
+        of a factor of sqrt(2) from half the 5 % quantile of the distances between rows
+        to twice the 95 % quantile, or steps of a factor of 2 if there would be more
+        than 12 bandwidths. See
         :class:`skdiscrepancy.HSICEstimator` for the other values.
     target_bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
@@ -466,9 +466,9 @@ def ksd_test(
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
-        factor of sqrt(2) from half the 5 % quantile of the distances between rows, or
-        0.3 times their median if it is smaller, to twice the 95 % quantile, or steps of
-        a factor of 2 if there would be more than 12 bandwidths. With
+        factor of sqrt(2) from half the 5 % quantile of the distances between rows to
+        twice the 95 % quantile, or steps of a factor of 2 if there would be more than
+        12 bandwidths. With
         ``method="parametric"``, "dyadic" becomes "grid". See
         :class:`skdiscrepancy.MMDEstimator` for the other values.
     block_length : int, "auto" or None, default=None
