@@ -324,8 +324,8 @@ def hsic_test(
     and Laplace kernels with many bandwidths. It divides the HSIC of each product by the
     norms of the two centred Gram matrices, or with `n_components` by its standard
     deviation over all permutations. Each product also has the squared correlation of
-    the mean similarities of a row to all rows, which detects closed curves that HSIC
-    hardly sees; see :ref:`mean similarities <similarities>`. The test then compares the largest value with
+    the :ref:`mean similarities <similarities>` of a row to all rows, which detects
+    closed curves that HSIC hardly sees. The test then compares the largest value with
     at least 999 permutations.
 
     Read more in the :ref:`User Guide <testing>`.
