@@ -199,13 +199,15 @@ def test_similarities_about_no_origin_do_not_count(options):
     assert one.change == "location or shape"
 
 
+@pytest.mark.parametrize("m", [120, 600])
 @pytest.mark.parametrize("options", [{}, {"n_components": 200}, {"block_length": 2}])
-def test_changes_of_scale_and_of_location_are_told_apart(options):
+def test_changes_of_scale_and_of_location_are_told_apart(options, m):
     changes = []
     for seed in range(20):
-        X, Y = np.random.RandomState(seed).normal(size=(2, 120, 3))
-        for other in (1.6 * Y, Y + 0.6):
-            changes.append(mmd_test(X, other, random_state=0, **options).change)
+        X, Y = (np.random.RandomState(seed + n).normal(size=(n, 3)) for n in (m, 121))
+        for other in (1.6 * Y, Y + 0.6 + (m > 120)):
+            how = {"n_resamples": 199, "random_state": 0, **options}
+            changes.append(mmd_test(X, other, **how).change)
     # Of 400 draws with other seeds, none was wrong with exact kernels.
     assert changes[::2].count("scale, spread or correlation") >= 19
     assert changes[1::2].count("location or shape") >= 19

@@ -267,7 +267,10 @@ def test_a_matrix_of_zeros_has_a_normalised_score_of_zero(design):
 
 def affine_gram(X, scores, origin, bandwidth):
     """Return the Stein matrix of the affine kernel, from its definition."""
-    A, d = X - origin, X.shape[1]
+    A, (n, d) = X - origin, X.shape
+    if np.allclose(X.mean(axis=0), origin):
+        # The mean of the other rows.
+        A = np.array([X[i] - np.delete(X, i, axis=0).mean(axis=0) for i in range(n)])
     # The outer products of gradients and rows average to minus the identity matrix.
     outer = scores[:, :, np.newaxis] * A[:, np.newaxis] + np.eye(d)
     H = np.einsum("iab,jab->ij", outer, outer)
@@ -320,6 +323,17 @@ def test_random_features_leave_out_the_affine_kernel(n_components):
     assert kernels == {"GaussianKernel", "IMQKernel"}
     exact = ksd_test(X[:50], -X[:50], n_resamples=19, random_state=0)
     assert type(exact.kernels[-1]).__name__ == "AffineKernel"
+
+
+def test_a_row_is_not_in_its_own_origin():
+    rejected = 0
+    for seed in range(60):
+        X = np.random.RandomState(seed).normal(size=(50, 300))
+        result = ksd_test(X, -X, kernel="affine", n_resamples=39, random_state=0)
+        rejected += result.pvalue <= 0.05
+    # Of 200 other samples, .055 were rejected, .2 with each row in its own origin. A
+    # rate of .055 has more than 11 of 60 in one of 10 000 cases.
+    assert rejected <= 11
 
 
 def test_default_test_detects_a_small_change_of_scale_in_many_columns():

@@ -1291,8 +1291,8 @@ def test_cv_reads_masks_as_indices():
         for split in ((~test, test), (np.flatnonzero(~test), np.flatnonzero(test)))
     )
     assert_array_equal(masks, indices)
-    with pytest.raises(ValueError, match="holds out 3 of 60 rows"):
-        HSICSelectorCV(cv=[(np.arange(60) > 2, np.arange(60) < 3)]).fit(X, y)
+    with pytest.raises(ValueError, match="holds out 0 of 60 rows"):
+        HSICSelectorCV(cv=[(np.arange(60) >= 0, np.arange(60) < 0)]).fit(X, y)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "indicator"])
@@ -1349,9 +1349,9 @@ def test_cv_scores_zero_where_training_rows_of_y_are_constant():
     ("params", "error", "message"),
     [
         (
-            {"cv": 20},
+            {"cv": [(np.arange(60), np.arange(0))]},
             ValueError,
-            "cv == 20 holds out 3 of 60 rows, must hold out 4 or more",
+            "holds out 0 of 60 rows, must hold out 1 or more",
         ),
         (
             {"selector": SelectKBest()},

@@ -141,9 +141,12 @@ COUNT = {"integer": True, "least": 1}
 FLAG: list[Condition] = [
     (TypeError, lambda value: isinstance(value, (bool, np.bool_)), "True or False")
 ]
-WHITEN = ("True", "False", "np.True_", "np.False_", "'whiten'")
 SCALING: list[Condition] = [
-    (TypeError, lambda s: repr(s) in WHITEN, "True, False or 'whiten'")
+    (
+        TypeError,
+        lambda s: isinstance(s, (bool, np.bool_)) or str(s) == "whiten",
+        "True, False or 'whiten'",
+    )
 ]
 THREADS = f"None or an integer from {-MOST_JOBS} to {MOST_JOBS}: the number of threads"
 SEEDS = "None, an integer from 0 to 2**32 - 1, a numpy RandomState or a numpy Generator"

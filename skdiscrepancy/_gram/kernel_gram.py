@@ -497,7 +497,8 @@ class SteinGram(Gram):
         self.radial, self.affine = dict(enumerate(kernels)), {}
         for k, kernel in enumerate(kernels):
             if isinstance(kernel, AffineKernel):
-                vectors = kernel.stein_vectors(*map(np.concatenate, (samples, of_rows)))
+                parts = map(kernel.stein_vectors, samples, of_rows)
+                vectors = map(np.concatenate, zip(*parts, strict=True))
                 self.affine[k] = [Z.astype(self.dtype) for Z in vectors]
                 del self.radial[k]
         # As its bandwidth grows, the compiled IMQ kernel tends to the second array.

@@ -190,11 +190,11 @@ def permutation_test(
     if diagonal is None:
         diagonal = np.add.reduceat(gram.diagonal(), of_rows[:-1], axis=1)
     # A function f(x) + f(x') added to a kernel changes similarities, but no MMD. So
-    # similarities count if k(x, x) is constant, or if a kernel is about an origin.
+    # similarities count only if k(x, x) is constant, or for covariances.
     parts = np.ones(bounds[-1]) if clusters is None else 1 / np.diff(clusters)
-    own = diagonal / np.add.reduceat(parts, bounds[:-1])
-    varies = own.min(axis=1) <= (1 - CONSTANT) * own.max(axis=1)
-    varies &= [not hasattr(kernel, "origin") for kernel in options.kernels]
+    means = diagonal / np.add.reduceat(parts, bounds[:-1])
+    varies = means.min(axis=1) <= (1 - CONSTANT) * means.max(axis=1)
+    varies &= np.array([not isinstance(k, CovarianceKernel) for k in options.kernels])
     total, of_groups = check_finite(np.abs(M).sum(axis=(1, 2))), M.sum(axis=2)
     if options.units != "rows":
         counts = far_pairs(bounds, owners, reach=0 if length is None else 1)
@@ -245,7 +245,7 @@ def two_statistics(
     """Combine the MMD of every resample with the similarity of rows in each sample.
 
     The means of a kernel within two samples span two directions that are uncorrelated
-    under permutations [1]_: the MMD, and the difference of both means. A change of
+    under permutations [1]_: the MMD, and the difference of both sums. A change of
     scale or correlation raises one mean and lowers the other, which cancels in the MMD.
     The difference is linear in the rows: it compares their mean similarity to all rows,
     whose sums over each sample are `similar`, as an analysis of variance does.
@@ -269,9 +269,19 @@ def two_statistics(
     result = combine(first + SECOND * second, None, options)
     if result.chosen is None:
         return result
-    by_mmd = first[result.chosen, 0] >= second[result.chosen, 0]
-    by_mmd &= not isinstance(options.kernels[result.chosen], CovarianceKernel)
-    return replace(result, change=CHANGES[not by_mmd])
+    k = result.chosen
+    if isinstance(options.kernels[k], CovarianceKernel):
+        return replace(result, change=CHANGES[1])
+    if len(sizes) == 2 and others[0][k].any():
+        # A shift changes the similarity of the rows of the smaller sample, but not the
+        # difference a - b of the means within both samples, in these units.
+        u, v = (1 / (size * (size - 1)) for size in sizes)
+        w = 1 / (sizes[0] * sizes[1])
+        lean = (u - v) / (u + v + 2 * w)
+        gap = similar[0][k] * (u + v - lean * (u - v)) + lean * w * values[k]
+        second = _standardised(np.square(gap - gap.mean())[np.newaxis], 0)
+        k = 0
+    return replace(result, change=CHANGES[int(first[result.chosen, 0] < second[k, 0])])
 
 
 def _standardised(values: Any, rounding: float) -> np.ndarray:
@@ -499,7 +509,7 @@ def normal_test(core: Gram, design: Design, seed: int, options: Options) -> Test
         statistics=values,
         pvalues=adjusted,
         null_limit=t(count - 1),
-        chosen=int(z.argmax()),
+        chosen=int(z.argmax()) if useful.any() else None,
     )
 
 

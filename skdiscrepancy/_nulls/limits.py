@@ -342,4 +342,5 @@ def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
         statistics=np.array([product / n**2]),
         pvalues=np.array([pvalue]),
         null_limit=distribution,
+        chosen=None if distribution is None else 0,
     )

@@ -104,14 +104,14 @@ def hsic_and_similarity(
     HSIC. On a circle, for example, a row that is far out in x is near the centre in y.
 
     So `similar` is the correlation of the mean similarities for each product of
-    kernels, divided by its standard deviation over all resamples, and `values` are
-    divided by their `scale`. The squared correlation, in units of its own standard
-    deviation, and the HSIC are two sides of a right triangle if both are positive. The
-    correlation counts by the root of the `share`, because narrow kernels do not see how
-    far out a row is. The share is the product of the means of both kernels over all
-    pairs of rows, relative to their values for i = j. It is 0 if k(x, x) differs
-    between rows: f(x) + f(x') can be added to a kernel without changing HSIC, but not
-    without changing mean similarities.
+    kernels, divided by its standard deviation over all permutations of rows (for
+    windows of rows, over all resamples), and `values` are divided by their `scale`. The
+    squared correlation, in units of its own standard deviation, and the HSIC are two
+    sides of a right triangle if both are positive. The correlation counts by the root
+    of the `share`, because narrow kernels do not see how far out a row is. The share is
+    the product of the means of both kernels over all pairs of rows, relative to their
+    values for i = j. It is 0 if k(x, x) differs between rows: f(x) + f(x') can be added
+    to a kernel without changing HSIC, but not without changing mean similarities.
 
     References
     ----------

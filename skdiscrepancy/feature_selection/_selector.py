@@ -858,7 +858,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         Largest number of columns to try. None tries all numbers of columns.
     cv : int, splitter or iterable, default=5
         Folds, as in :class:`~sklearn.model_selection.GridSearchCV`. If y holds labels,
-        folds are stratified. Each fold must hold out at least four rows.
+        folds are stratified.
     n_jobs : int or None, default=None
         Number of threads, over folds and parameters, or of workers if you set another
         backend with ``joblib.parallel_config``. The selection does not depend on it.
@@ -1032,7 +1032,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         for train, test in splits:
             for part, verb, word, least in (
                 (train, "train", "on", 2),
-                (test, "hold", "out", 4),
+                (test, "hold", "out", 1),
             ):
                 if np.ndim(part) != 1 or len(part) < least:
                     raise ValueError(
@@ -1128,9 +1128,11 @@ def _held_out_scores(inputs: Inputs, y: Any, least: int, task: Any) -> np.ndarra
     products = unit if joint else (predictors * known).reshape(flat.shape) @ flat.T
     root = np.linalg.cholesky(products + RIDGE * unit)
     Q = solve_triangular(root, flat, lower=True).reshape(predictors.shape)
-    fits = (Q * (F * known)).sum(axis=(1, 2))[:, np.newaxis, np.newaxis] * Q
-    fits = fits if joint else np.cumsum(fits, axis=0)
-    errors = (np.square(F - fits) @ held_out).sum(axis=1)
+    errors, left = np.zeros(len(order)), F.copy()
+    for i, unit_vector in enumerate(Q):
+        left = F.copy() if joint else left
+        left -= np.vdot(unit_vector, F * known) * unit_vector
+        errors[i] = (np.square(left) @ held_out).sum()
     total = (np.square(F) @ held_out).sum()
     # Columns that carry no information come last, and change no score.
     places = np.minimum(np.arange(least, len(path) + 1), len(order)) - 1

@@ -353,7 +353,7 @@ def _place_of(column: Any, names: list[Any], group: Any) -> int:
 
 # Default bandwidths, as multiples of the median distance: the smaller one of two
 # Gaussian kernels, and of any other kernel.
-NARROW, FACTOR = 0.8, 1.2
+SMALLER, FACTOR = 0.8, 1.2
 # Levels of a column of labels that have a column of their own in a block. The other
 # levels share one column, so that a block does not grow with the number of rows.
 MAX_LEVELS = 30
@@ -495,9 +495,9 @@ class Columns:
         self.kernel = check_single_kernel(params.kernel, "kernel")
         kernel, factor = self.kernel, params.bandwidth_factor
         if factor is None:
-            plain = type(kernel) is GaussianKernel and kernel.metric is None
-            factor = NARROW if plain and kernel.bandwidth is None else FACTOR
-            self.kernel = TwoScaleKernel() if factor == NARROW else kernel
+            factor = FACTOR
+            if repr(kernel) == repr(GaussianKernel()):
+                self.kernel, factor = TwoScaleKernel(), SMALLER
         self.blocks: list[ReadBlock] = []
         titles = []
         for name, columns in zip(inputs.group_names, inputs.groups, strict=True):

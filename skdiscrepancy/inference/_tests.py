@@ -48,6 +48,7 @@ from skdiscrepancy._data.frames import (
 from skdiscrepancy._estimators.base import Settings, check_parameters, warn_of_spreads
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import (
+    TEST_KERNELS,
     KSDEstimator,
     as_given,
     stein_methods,
@@ -421,7 +422,7 @@ def hsic_test(
     KSDEstimator,
     first=f"{FIRST} sample_weight",
     without=WITHOUT,
-    kernel=("gaussian", "imq", "affine"),
+    kernel=TEST_KERNELS,
     bandwidth="dyadic",
     n_components="auto",
 )

@@ -1361,11 +1361,13 @@ class EnergyKernel(CentredKernel):
 class AffineKernel(CentredKernel):
     r"""Affine kernel :math:`3/2 + \langle x - o, y - o \rangle / l^2`.
 
-    With this kernel, KSD tests two identities that hold for every model. The mean of
-    the gradient s(x) of the log-density is 0, and the mean of
-    :math:`s(x) (x - o)^\top` is minus the identity matrix. So the kernel is sensitive
-    to means, scales and correlations [1]_, and to nothing else. :func:`ksd_test` pools
-    it with other kernels. MMD with this kernel compares means only.
+    With this kernel, KSD tests two identities that hold for every density that vanishes
+    fast enough far away and at boundaries. The mean of the gradient s(x) of the
+    log-density is 0, and the mean of :math:`s(x) (x - o)^\top` is minus the identity
+    matrix. So the kernel is sensitive to means, scales and correlations [1]_, and to
+    nothing else. If o is the mean of the rows, KSD leaves out each row from its own
+    mean. :func:`ksd_test` pools it with other kernels. MMD with this kernel compares
+    means only.
 
     KSD has a further term with this kernel, which raises the power against a change of
     the scale of all columns. The Stein kernel, times :math:`l^2`, has the additional
@@ -1442,8 +1444,12 @@ class AffineKernel(CentredKernel):
         P, U, V : ndarray of shape (n_rows, n_vectors)
             The vectors.
         """
-        A, d, ones = self._from_origin(A), A.shape[1], np.ones(len(A))
-        length = float(self.bandwidth or 1)
+        n, length = len(A), float(self.bandwidth or 1)
+        A, d, ones = self._from_origin(A), A.shape[1], np.ones(n)
+        if n > 1 and np.abs(A.mean(axis=0, dtype=np.float64)).max() < 1e-6 * length:
+            # The origin is the mean of these rows, and each row is a part of it. As if
+            # it were the mean of the other rows.
+            A = A * A.dtype.type(n / (n - 1))
         P = np.column_stack((A / length, np.sqrt(1.5) * ones))
         a = aligned_products(A, S) + d
         # U_i . V_j is a_i + a_j - d + a_i a_j / 5, divided by the squared bandwidth.
