@@ -246,6 +246,13 @@ class KernelGram(Gram):
         rates = [decay_rate(kernel, self.dtype) for kernel in kernels]
         self.known = {k: ("decay", r) for k, r in enumerate(rates) if r is not None}
 
+    def diagonal(self) -> np.ndarray:
+        """Return the values of all rows with themselves, ones for radial kernels."""
+        metrics = [getattr(kernel, "metric", "") for kernel in self.kernels]
+        if set(metrics) == {None}:
+            return np.ones((self.n_kernels, self.n), dtype=self.dtype)
+        return super().diagonal()
+
     @property
     def function_rows(self) -> Rows:
         """The rows as functions of blocks read them."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -218,17 +218,12 @@ def permutation_test(
         for size, pairs in zip(sizes, n_pairs, strict=True)
     ]
     n_forms = k - (k == 2)
-
-    def statistic(drawn: np.ndarray, line: Progress) -> np.ndarray:
-        values = mean_of_pairs(M, weights, -1 / n_across, drawn, line)
-        own = ((drawn == a).astype(np.float64) for a in range(n_forms))
-        return np.concatenate((values, *(of_groups @ rows.T for rows in own)))
-
+    statistic = partial(mean_of_pairs, M, weights, -1 / n_across)
     drawn = draw_owners(owners, levels, options)
-    found = each_resample(statistic, drawn, options, n_forms)
-    values, *similar = found.reshape(1 + n_forms, len(M), -1)
+    values = each_resample(statistic, drawn, options, n_forms)
     units = np.where(total > 0, total, 1)[:, np.newaxis]
-    similar = [own / units for own in similar]
+    of_groups /= units
+    similar = [of_groups @ (drawn == a).T for a in range(n_forms)]
     result = two_statistics(values * (n_across / units), similar, sizes, options)
     return replace(result, statistics=values[:, 0].copy())
 
