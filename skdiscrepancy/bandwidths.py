@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
-from math import ceil, log2, sqrt
+from math import ceil, log2, prod, sqrt
 from numbers import Real
 from typing import Any
 
@@ -28,7 +28,10 @@ from skdiscrepancy._data.distances import (
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     CombinedKernel,
+    IndicatorKernel,
+    ProductKernel,
     RowKernel,
+    SumKernel,
     accept_sparse,
     resolve_columns,
 )
@@ -398,6 +401,29 @@ def radial_parts(kernel: Any, columns: Any = None) -> Iterator[tuple[Any, Any]]:
         inner = kernel.columns
         chosen = inner if columns is None else [columns[j] for j in inner]
         yield from radial_parts(kernel.kernel, tuple(chosen))
+
+
+def bounds_of(kernels: list[Any]) -> np.ndarray:
+    """Return the largest value of each kernel, of kernels that are never negative."""
+    return np.array([_bound(kernel, kernel) for kernel in kernels])
+
+
+def _bound(part: Any, kernel: Any) -> float:
+    """Return the largest value of a part of a kernel, or refuse the kernel."""
+    if isinstance(part, RadialKernel):
+        return 1.0
+    if isinstance(part, IndicatorKernel) and not part.balanced:
+        return 1.0
+    if isinstance(part, ColumnKernel):
+        return _bound(part.kernel, kernel)
+    if isinstance(part, (SumKernel, ProductKernel)):
+        both = _bound(part.first, kernel), _bound(part.second, kernel)
+        return sum(both) if isinstance(part, SumKernel) else prod(both)
+    raise ValueError(
+        f"kernel == {kernel!r}, must be a radial kernel, an indicator kernel that is "
+        "not balanced, or a sum or product of them for n_corrupted > 0, because a "
+        "single corrupted row can change an unbounded kernel by any amount."
+    )
 
 
 def with_bandwidths(kernel: Any, samples: list[Any], bandwidths: Any) -> list[Any]:

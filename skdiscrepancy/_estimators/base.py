@@ -29,6 +29,7 @@ from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
     check_flag,
+    check_number,
     check_value,
     declares_parameters,
     draw_seeds,
@@ -225,7 +226,12 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         return list(self.kernels_)
 
     def _check_test(
-        self, *, paired: bool = False, clusters: Any = None, **given: Any
+        self,
+        *,
+        paired: bool = False,
+        clusters: Any = None,
+        n_corrupted: float = 0,
+        **given: Any,
     ) -> Settings:
         """Check every parameter, and the options of `test`."""
         settings = self._check_params()
@@ -233,6 +239,18 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         on_pairs = paired or settings.on_pairs
         settings = replace(settings, paired=paired, on_pairs=on_pairs)
         options = check_options(*self._methods(settings), **given)
+        number = check_number(n_corrupted, "n_corrupted")
+        if number >= 1:
+            number = check_number(n_corrupted, "n_corrupted", integer=True)
+        single = options.method == "permutation" and not options.wants_blocks
+        if number and (on_pairs or clusters is not None or not single):
+            raise ValueError(
+                f"n_corrupted == {n_corrupted}, must be 0 for a test that does not "
+                "permute single rows. Corrupted rows need method='permutation', "
+                "design='u' or design='v', and neither `paired`, `second_order`, "
+                "`clusters` nor `block_length`."
+            )
+        options = options._replace(n_corrupted=number)
         if clusters is not None:
             wrong = [f"{n} == {v!r}" for n, v in given.items() if v != WHOLE.get(n, v)]
             wrong += ["paired == True"] * paired

@@ -404,6 +404,16 @@ class HSICEstimator(BaseDiscrepancy):
         words: Any = {"names": names, "both": True, "remedy": REMEDIES}
         options = options.with_block_length(len(X), *columns, **words)
         rules = self.kernels_, self.target_kernels_
+        if options.n_corrupted:
+            if self.n_components not in (None, "auto"):
+                raise ValueError(
+                    f"n_components == {self.n_components}, must be None for "
+                    f"n_corrupted == {options.n_corrupted}."
+                )
+            self.n_components = None
+            # The root of HSIC is at most that of 1/2, in units of the largest values.
+            most = np.sqrt(0.5) * len(X) ** 2 / (8 * (len(X) - 1))
+            options = options.with_corrupted(len(X), most)
         options = self._choose_features(options, (X, y), *rules)
         how = self._members(), self.random_state, self._run
         if options.clusters is not None:

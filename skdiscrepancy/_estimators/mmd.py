@@ -255,7 +255,7 @@ def samples_test(
         return one_sample_test(core, design, options)
     if on_pairs:
         return sign_test(core, options)
-    unbiased = not design.biased
+    unbiased = not (design.biased or options.n_corrupted)
     return permutation_test(core, list(map(len, samples)), options, unbiased=unbiased)
 
 
@@ -626,6 +626,8 @@ class MMDEstimator(BaseDiscrepancy):
         options = options.with_block_length(min(sizes), *columns, remedy=REMEDIES)
         options = options.ready(kernels, self.random_state, run)
         options = self._choose_features(options, samples, kernels)
+        # Two samples are at most sqrt(2) apart, in units of the largest value.
+        options = options.with_corrupted(sum(sizes), (min(sizes) - 1) // 2)
         result = samples_test(samples, settings, options)
         return replace(result, _effect=self._effect(*samples, None, None))
 

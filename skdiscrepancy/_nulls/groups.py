@@ -33,11 +33,13 @@ from skdiscrepancy._nulls.pvalues import (
     Options,
     TestResult,
     combine,
+    corrupted_test,
     lost_squares,
     refuse,
     warn_if_powerless,
 )
 from skdiscrepancy._statistics.second_order import check_finite
+from skdiscrepancy.bandwidths import bounds_of
 from skdiscrepancy.designs import Blocks, Cross, Design, Linear, Pairs
 from skdiscrepancy.kernels._base import CovarianceKernel
 
@@ -221,6 +223,10 @@ def permutation_test(
     statistic = partial(mean_of_pairs, M, weights, -1 / n_across)
     drawn = draw_owners(owners, levels, options)
     values = each_resample(statistic, drawn, options, n_forms)
+    if options.n_corrupted:
+        # Random features can have any angle, values of the kernels are positive.
+        squares = 2 * bounds_of(options.kernels) * (2 - (options.n_components is None))
+        return corrupted_test(values, np.sqrt(squares) / min(sizes), options)
     units = np.where(total > 0, total, 1)[:, np.newaxis]
     of_groups /= units
     similar = [of_groups @ (drawn == a).T for a in range(n_forms)]

@@ -102,6 +102,9 @@ class TestResult(SizedResult):
     n_clusters : int or None
         Number of clusters if the test resampled whole clusters of rows. None if the
         test had no `clusters`.
+    n_corrupted : int or None
+        Number of rows that may be corrupted. Statistics are then square roots of
+        V-statistics. None if the test trusts all rows.
 
     See Also
     --------
@@ -148,6 +151,7 @@ class TestResult(SizedResult):
     block_length: int | None = None
     n_components: int | None = None
     n_clusters: int | None = None
+    n_corrupted: int | None = None
 
     _display = "NullDistributionDisplay"
     _shown_first = "smallest p-values"
@@ -169,7 +173,7 @@ class TestResult(SizedResult):
         if self.change and self.pvalue <= LEVEL:
             summary["change"] = self.change
         summary["method"] = self.method
-        for name in ("block_length", "n_clusters", "n_components"):
+        for name in ("block_length", "n_clusters", "n_components", "n_corrupted"):
             if getattr(self, name) is not None:
                 summary[name] = getattr(self, name)
         return summary
@@ -188,6 +192,9 @@ class TestResult(SizedResult):
 # Groups of rows that are permuted, or share a sign, if there are more rows. A test then
 # takes about the time of one score, and its type I error stays exact.
 GROUPS = 256
+# Groups of a test with corrupted rows. If samples differ much, resamples of few groups
+# do too, which would have to be less than what is left beside the corrupted rows.
+MANY_GROUPS = 1024
 
 
 class Options(NamedTuple):
@@ -206,6 +213,8 @@ class Options(NamedTuple):
     inflation: float = 1.0
     # Number of random features, None for exact kernels.
     n_components: int | None = None
+    # Fraction or number of rows that anyone may have changed.
+    n_corrupted: float = 0
     # What the user passed, then the cluster of each row of every sample, then the first
     # row of each cluster in the order of the test, and the number of rows.
     clusters: Any = None
@@ -236,6 +245,19 @@ class Options(NamedTuple):
         elif self.block_length is None and self.method != "shift":
             warn_if_dependent(*samples, **words)
         return self._replace(block_length=length)
+
+    def with_corrupted(self, n_rows: int, most: float) -> Options:
+        """Return the options with a number of corrupted rows, at most so many."""
+        given = self.n_corrupted
+        number = int(np.ceil(given * n_rows)) if given < 1 else int(given)
+        if number > most:
+            raise ValueError(
+                f"n_corrupted == {given} is {number} rows, must be at most "
+                f"{int(most)} rows for samples of this size. With more corrupted rows "
+                "the test cannot reject, for any data."
+            )
+        n_groups = MANY_GROUPS if number else self.n_groups
+        return self._replace(n_corrupted=number, n_groups=n_groups)
 
     def ready(self, kernels: list[Any], random_state: Any, run: Run) -> Options:
         """Return the options with the kernels, the generator of resamples and a run."""
@@ -371,6 +393,29 @@ def combine(values: np.ndarray, scale: Any, options: Options) -> TestResult:
         n_components=options.n_components,
         n_clusters=None if options.clusters is None else len(options.clusters) - 1,
     )
+
+
+def corrupted_test(
+    values: np.ndarray, sensitivities: np.ndarray, options: Options
+) -> TestResult:
+    """Test a null hypothesis that holds up to some rows that anyone may have changed.
+
+    `values` are V-statistics, whose roots are lengths of vectors of mean features. One
+    changed row changes the root of every resample by the `sensitivity` of its kernel or
+    less. So r changed rows raise the root of the data, relative to those of resamples,
+    by 2 r sensitivities or less, which are subtracted [1]_.
+
+    References
+    ----------
+    .. [1] A. Schrab and I. Kim, "Robust kernel hypothesis testing under data
+       corruption", AISTATS 2025.
+    """
+    roots = np.sqrt(np.maximum(check_finite(values), 0))
+    observed = roots[:, 0].copy()
+    roots -= roots[:, 1:].mean(axis=1, keepdims=True)
+    roots[:, 0] -= 2 * options.n_corrupted * sensitivities
+    result = combine(roots, None, options)
+    return replace(result, statistics=observed, n_corrupted=int(options.n_corrupted))
 
 
 def aggregate(z: np.ndarray) -> np.ndarray:

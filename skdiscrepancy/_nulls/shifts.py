@@ -32,10 +32,12 @@ from skdiscrepancy._nulls.pvalues import (
     Options,
     TestResult,
     combine,
+    corrupted_test,
     warn_if_powerless,
 )
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy._statistics.second_order import check_finite
+from skdiscrepancy.bandwidths import bounds_of
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14
@@ -76,14 +78,21 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
         return of_x(), _with_offsets(y, order, options)
 
     def work(x: Any, y: Any) -> tuple[np.ndarray, ...]:
-        return *similar_shifts(x, y), *all_shifts(x, y, length or 1)
+        nearest = 0 if options.n_corrupted else length or 1
+        return *similar_shifts(x, y), *all_shifts(x, y, nearest)
 
     similar, [share, *_], parts, *squares = _each_orbit(n, options, sides, work, SHIFTS)
     # Take roots first, because products of small sums may underflow.
     roots = (np.sqrt(check_finite(own[0])) for own in squares)
     scale, size = (np.outer(*both).ravel() for both in zip(*roots, strict=True))
     n_pairs = n * (n - 3) if length is None else n * (n - 2 * length + 1)
-    values = np.concatenate(parts, axis=1) / n_pairs
+    values = np.concatenate(parts, axis=1)
+    if options.n_corrupted:
+        kernels = zip(*options.kernels, strict=True)
+        bounds = np.prod([bounds_of(side) for side in kernels], axis=0)
+        sensitivities = 4 * (n - 1) / n**2 * np.sqrt(bounds)
+        return corrupted_test(values / n**2, sensitivities, options)
+    values /= n_pairs
     scale[scale <= ROUNDING * size] = 0
     # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
@@ -202,9 +211,10 @@ def _with_offsets(
     """
     (rows, kernels), nearest = variable, options.block_length
     side = gram(kernels, rows[order], run=options.run)
-    n, sums = side.n, side.sums(diagonal=False)
+    biased = bool(options.n_corrupted)
+    n, sums = side.n, side.sums(diagonal=biased)
     if nearest is None:
-        return side, centring_offsets(sums, unbiased=True)
+        return side, centring_offsets(sums, unbiased=not biased)
     every = np.arange(n)
     for distance in range(1, nearest):
         other = (every + distance) % n

@@ -100,6 +100,7 @@ from skdiscrepancy.tables import TableEncoder
 # Keywords that come first in the signature of a test.
 FIRST = (
     "method n_resamples pooling bandwidth target_bandwidth block_length clusters paired"
+    " n_corrupted"
 )
 # Parameters of estimators that have no effect on a test, or belong to a "grid".
 WITHOUT = "n_bandwidths second_order normalize squared fuse_nu"
@@ -114,7 +115,12 @@ WITHOUT = "n_bandwidths second_order normalize squared fuse_nu"
     n_components="auto",
 )
 def mmd_test(
-    X: ArrayLike, Y: ArrayLike, *, clusters: Any = None, **params: Any
+    X: ArrayLike,
+    Y: ArrayLike,
+    *,
+    clusters: Any = None,
+    n_corrupted: float = 0,
+    **params: Any,
 ) -> TestResult:
     """Test whether two samples have the same distribution.
 
@@ -172,6 +178,12 @@ def mmd_test(
         one subject before and after a treatment. The test then swaps the rows of random
         pairs instead of permuting all rows. If the rows of a pair are similar, this has
         far more power. See :ref:`paired`.
+    n_corrupted : int or float, default=0
+        Test whether the samples differ by more than this many rows, or this fraction of
+        all rows, that anyone may have changed in any way [4]_. Use it if a few rows are
+        wrong, or if samples are so large that every small difference is significant.
+        The statistics are then square roots of V-statistics of the MMD. Needs bounded
+        kernels, such as the default kernels. See :ref:`corrupted`.
     n_components : int, "auto" or None, default="auto"
         Number of random features for each kernel, for linear time. None uses exact
         kernels. "auto" is exact up to 10 000 rows in total, and takes
@@ -203,6 +215,8 @@ def mmd_test(
        selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
     .. [3] H. Song and H. Chen, "Generalized kernel two-sample tests", Biometrika 111,
        2024.
+    .. [4] A. Schrab and I. Kim, "Robust kernel hypothesis testing under data
+       corruption", AISTATS 2025.
 
     Examples
     --------
@@ -213,7 +227,8 @@ def mmd_test(
     >>> mmd_test(X, Y, random_state=0).pvalue
     0.001
     """
-    estimator, settings = checked_test(MMDEstimator, params | {"clusters": clusters})
+    params |= {"clusters": clusters, "n_corrupted": n_corrupted}
+    estimator, settings = checked_test(MMDEstimator, params)
     if clusters is not None:
         (X, Y), settings = with_clusters(settings, X, Y)
     return estimator._test_pair(as_table(X), as_table(Y), settings)
@@ -284,7 +299,7 @@ def divide(
 
 def checked_test(make: Any, params: dict[str, Any]) -> tuple[Any, Settings]:
     """Return an estimator, and its checked settings with the options of a test."""
-    known = (*OPTIONS, "clusters", "paired")
+    known = (*OPTIONS, "clusters", "paired", "n_corrupted")
     options = {name: params.pop(name) for name in known if name in params}
     automatic = _pop_automatic(params)
     estimator = make(**params)
@@ -313,7 +328,12 @@ def _pop_automatic(params: dict[str, Any]) -> bool:
     n_components="auto",
 )
 def hsic_test(
-    X: ArrayLike, y: ArrayLike, *, clusters: Any = None, **params: Any
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    clusters: Any = None,
+    n_corrupted: float = 0,
+    **params: Any,
 ) -> TestResult:
     """Test whether X and y are independent.
 
@@ -373,6 +393,11 @@ def hsic_test(
         and the test permutes whole clusters. If not, or above 1000 clusters, it gives
         each cluster a random sign (wild bootstrap, with exact kernels), which is
         accurate for many clusters. Needs a complete design. See :ref:`clusters`.
+    n_corrupted : int or float, default=0
+        Test whether y depends on X by more than this many rows, or this fraction of the
+        rows, that anyone may have changed in any way [3]_. The statistics are then
+        square roots of V-statistics of HSIC. Needs bounded kernels, such as the default
+        kernels, and no `n_components`. See :ref:`corrupted`.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -395,6 +420,8 @@ def hsic_test(
        2012.
     .. [2] A. Patton, D. N. Politis and H. White, "Correction to 'Automatic block-length
        selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
+    .. [3] A. Schrab and I. Kim, "Robust kernel hypothesis testing under data
+       corruption", AISTATS 2025.
 
     Examples
     --------
@@ -404,7 +431,8 @@ def hsic_test(
     >>> hsic_test(X, X[:, 0] ** 2, random_state=0).pvalue
     0.001
     """
-    estimator, settings = checked_test(HSICEstimator, params | {"clusters": clusters})
+    params |= {"clusters": clusters, "n_corrupted": n_corrupted}
+    estimator, settings = checked_test(HSICEstimator, params)
     [X], settings = with_clusters(settings, X)
     warn_of_other_index(X, y)
     if is_table(X) and is_table(y) and names_of(X) == names_of(y):
