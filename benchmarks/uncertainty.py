@@ -29,7 +29,7 @@ RESULTS = Path(__file__).parent / "results"
 # Rows and repetitions from which the discrepancies of the distributions are computed.
 LARGE, N_LARGE = 4000, 8
 COVERAGE = ("discrepancy", "kernels", "normalize", "n", "effect", "truth", "draws")
-FOUND = ("coverage", "below", "above", "mean_error", "deviation")
+FOUND = ("coverage", "below", "above", "mean_error", "deviation", "level")
 # From almost no discrepancy to a large one: shifts of the mean, or correlations.
 EFFECTS = {
     "MMD": (0.05, 0.2, 0.5, 1.0),
@@ -131,7 +131,7 @@ def truths(name, effect, options):
     return statistics.mean(), (statistics / np.sqrt(squares)).mean()
 
 
-def coverage(n_draws, names, sizes, kinds, ways):
+def coverage(n_draws, names, sizes, kinds, ways, seed):
     """Yield one row for each case."""
     for n in sizes:
         for kind in kinds:
@@ -141,17 +141,18 @@ def coverage(n_draws, names, sizes, kinds, ways):
                     both = truths(name, effect, options)
                     for normalize in ways:
                         truth = both[normalize]
-                        rng = np.random.default_rng(0)
+                        rng = np.random.default_rng(seed)
                         given = {**options, "normalize": normalize}
                         found = []
                         for _ in range(n_draws):
                             result = evaluate(name, draw(name, n, effect, rng), given)
                             low, high = result.confidence_interval()
                             outside = low > truth, high < truth
-                            found.append(
-                                (*outside, result.standard_error, result.value)
-                            )
-                        low, high, error, value = np.transpose(found)
+                            # The null hypothesis of a discrepancy of at most the truth.
+                            rejected = result.pvalue_above(truth) <= 0.05
+                            row = result.standard_error, result.value, rejected
+                            found.append((*outside, *row))
+                        low, high, error, value, rejected = np.transpose(found)
                         yield {
                             "discrepancy": name,
                             "kernels": kind,
@@ -165,6 +166,7 @@ def coverage(n_draws, names, sizes, kinds, ways):
                             "above": low.mean(),
                             "mean_error": f"{error.mean():.6f}",
                             "deviation": f"{value.std():.6f}",
+                            "level": rejected.mean(),
                         }
 
 
@@ -234,7 +236,8 @@ def main():
     path = given.output or RESULTS / f"{given.study}.csv"
     if given.study == "coverage":
         ways = (False,) if given.plain else (False, True)
-        rows = coverage(given.draws, given.names, given.sizes, given.kinds, ways)
+        cases = given.names, given.sizes, given.kinds, ways, given.seed
+        rows = coverage(given.draws, *cases)
         write(path, rows, COVERAGE + FOUND)
     else:
         rows = comparisons(given.draws, given.names, given.cases, given.seed)

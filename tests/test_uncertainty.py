@@ -18,9 +18,9 @@ from skdiscrepancy._statistics.noise import (
     Noise,
     RowMeans,
     Uncertainty,
-    _pearson_quantile,
     noise_rows,
     quadratic_interval,
+    quadratic_pvalue,
 )
 from skdiscrepancy.kernels import GaussianKernel
 
@@ -225,9 +225,72 @@ def test_variance_over_a_rectangle_has_three_terms():
 
 
 @pytest.mark.parametrize("skewness", [0.01, 0.5, 2.0, 2.8])
-def test_quantiles_are_those_of_pearson(skewness):
-    expected = pearson3.isf(0.025, skewness)
-    assert_allclose(_pearson_quantile(0.025, skewness), expected, rtol=1e-6)
+def test_pvalue_above_is_the_tail_of_pearson_with_three_moments(skewness):
+    # A quadratic form alone: the variance is 2 tr(G^2), the third cumulant 8 tr(G^3).
+    noise = Noise(linear=0, squares=0.5, cubes=skewness / 8, largest=0, bias=0)
+    z = np.array([-0.5, 0.5, 2.0, 3.0])
+    expected = np.maximum(pearson3.sf(z, skewness), norm.sf(z))
+    found = [quadratic_pvalue(1 + own, noise, 1.0) for own in z]
+    assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_pvalue_above_the_lower_bound_is_half_of_what_the_interval_leaves():
+    noise = Noise(linear=4e-3, squares=1e-4, cubes=1e-7, largest=0.02, bias=0.05)
+    low, _ = quadratic_interval(0.2, noise, 0.9)
+    assert_allclose(quadratic_pvalue(0.2, noise, low), 0.05, rtol=1e-6)
+
+
+def test_few_rows_have_a_larger_pvalue_above():
+    noise = Noise(linear=4e-3, squares=1e-4, cubes=1e-7, largest=0.02, bias=0.05)
+    found = [
+        quadratic_pvalue(0.2, replace(noise, n_rows=n), 0.1) for n in (20, 200, np.inf)
+    ]
+    assert found[0] > found[1] > found[2]
+
+
+@pytest.mark.parametrize(("normalize", "most"), [(False, 26), (True, 18)])
+def test_pvalue_above_a_true_discrepancy_rarely_rejects(normalize, most):
+    rng = np.random.RandomState(1)
+    shift, n_draws, n_rejected = 0.5, 250, 0
+    # Population value between N(0, 1) and N(shift, 1) for exp(-d^2 / 2), d = 1, and the
+    # ratio to its scale in 80 000 rows (standard error .002).
+    truth = 0.164 if normalize else 2 * (1 - np.exp(-(shift**2) / 6)) / np.sqrt(3)
+    options = {"kernel": "gaussian", "bandwidth": np.sqrt(2), "pooling": None}
+    mmd = MMDEstimator(**options, normalize=normalize)
+    for _ in range(n_draws):
+        X, Y = rng.normal(size=(2, 60, 1)) + np.array([0, shift]).reshape(2, 1, 1)
+        n_rejected += mmd.fit(X).evaluate(Y).pvalue_above(truth) <= 0.05
+    # Binomial with p = .06 (normalised: .03): more for one seed in 1000.
+    assert n_rejected <= most
+
+
+def test_pvalue_above_of_root_and_square_agree():
+    X, Y = samples()
+    options = {**ONE, "design": "v", "normalize": False}
+    squared = MMDEstimator(**options).fit(X).evaluate(Y)
+    root = MMDEstimator(**options, squared=False).fit(X).evaluate(Y)
+    assert_allclose(root.pvalue_above(0.3), squared.pvalue_above(0.09), rtol=1e-9)
+
+
+def test_pvalue_above_of_an_incomplete_design_is_that_of_student():
+    X, Y = samples(40, 40)
+    result = MMDEstimator(**ONE, design="x", normalize=False).fit(X).evaluate(Y)
+    low = result.confidence_interval(0.6)[0]
+    assert low > 0
+    assert_allclose(result.pvalue_above(low), 0.2, rtol=1e-9)
+
+
+def test_pvalue_above_refuses_what_has_no_level():
+    X, Y = samples()
+    result = MMDEstimator().fit(X).evaluate(Y)
+    with pytest.raises(ValueError, match=r"pools 20 kernels .* pooling='mean'"):
+        result.pvalue_above(0.1)
+    result = MMDEstimator(**ONE).fit(X).evaluate(Y)
+    for delta in (0, -1.0, np.nan):
+        with pytest.raises(ValueError, match=f"delta == {delta}, must be"):
+            result.pvalue_above(delta)
+    with pytest.raises(TypeError, match="delta"):
+        result.pvalue_above("small")
 
 
 def test_interval_far_from_the_null_is_normal():

@@ -24,12 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations_with_replacement, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import gammainccinv
+from scipy.special import gammaincc, gammainccinv
 from scipy.stats import norm, t as student
 
 from skdiscrepancy._data.arrays import effective_size
@@ -58,6 +59,8 @@ class Noise:
         Variance of the normalised statistic by the jackknife, or 0 if it is not needed.
     ratio_bias : float
         Bias of the normalised statistic, because noise inflates the scales.
+    n_rows : float
+        Effective number of rows, of the smaller sample if there are two.
     """
 
     linear: float
@@ -67,6 +70,7 @@ class Noise:
     bias: float
     ratio: float = 0.0
     ratio_bias: float = 0.0
+    n_rows: float = np.inf
 
     @property
     def variance(self) -> float:
@@ -79,6 +83,33 @@ class Noise:
         if self.linear <= 0:
             return 1.0
         return min(self.squares / self.linear, 1.0)
+
+    def rate(self, statistic: float) -> float:
+        """Return p'p as a multiple of |mu|^2, a mean of eigenvalues of G.
+
+        Near the null hypothesis, where the direction of mu is unknown, it is the mean
+        in the direction of the observed embedding.
+        """
+        length = max(statistic, 0.0) + self.bias
+        rate = self.linear / length if length > 0 else 0.0
+        if statistic > 0:
+            rate = max(rate, max(self.linear - self.squares, 0.0) / statistic)
+        return min(rate, self.largest)
+
+    def deviation(self, value: float, rate: float) -> float:
+        """Return the standard deviation of the statistic if |mu|^2 is a value."""
+        return float(np.sqrt(4 * rate * value + 2 * self.squares))
+
+    def shape(self, value: float, rate: float) -> float:
+        """Return the shape of the gamma distribution with its skewness.
+
+        The largest skewness that occurs is that of a chi-square distribution with one
+        degree of freedom.
+        """
+        cumulant = max(24 * rate**2 * value + 8 * self.cubes, 0.0)
+        spread = self.deviation(value, rate)
+        skewness = cumulant / spread**3 if spread > 0 else 0.0
+        return 4 / min(max(skewness, 1e-3), 2.8) ** 2
 
 
 @dataclass(frozen=True)
@@ -141,6 +172,13 @@ class Uncertainty:
         low, high = quadratic_interval(centre, self.noise, level)
         return (float(np.sqrt(low)), float(np.sqrt(high))) if self.root else (low, high)
 
+    def pvalue_above(self, delta: float) -> float:
+        """Return the p-value of the discrepancy being at most delta."""
+        if self.normalized:
+            return _normal_tail(self.centre - delta, self.standard_error)
+        delta = delta**2 if self.root else delta
+        return quadratic_pvalue(self.centre, self.noise, delta)
+
 
 @dataclass(frozen=True)
 class NormalUncertainty:
@@ -165,6 +203,16 @@ class NormalUncertainty:
         width = float(student.ppf((1 + level) / 2, self.n_degrees))
         width *= self.standard_error
         return max(self.value - width, 0.0), max(self.value + width, 0.0)
+
+    def pvalue_above(self, delta: float) -> float:
+        """Return the p-value of the discrepancy being at most delta."""
+        tail = partial(student.sf, df=self.n_degrees)
+        return _normal_tail(self.value - delta, self.standard_error, tail)
+
+
+def _normal_tail(gap: float, error: float, tail: Any = norm.sf) -> float:
+    """Return the p-value of a gap with a standard error, which may be 0."""
+    return float(tail(gap / error)) if error > 0 else float(gap <= 0)
 
 
 def quadratic_interval(
@@ -198,46 +246,39 @@ def quadratic_interval(
     if noise.squares <= (1e-14 * unit) ** 2 and noise.linear <= (1e-14 * unit) ** 2:
         # Constant rows have no noise.
         return max(statistic, 0.0), max(statistic, 0.0)
-    # p'p as a multiple of |mu|^2, a mean of eigenvalues of G. Near the null hypothesis,
-    # where the direction of mu is unknown, it is the mean in the direction of the
-    # observed embedding.
-    length = max(statistic, 0.0) + noise.bias
-    rate = noise.linear / length if length > 0 else 0.0
-    if statistic > 0:
-        rate = max(rate, max(noise.linear - noise.squares, 0.0) / statistic)
-    rate = min(rate, noise.largest)
+    rate = noise.rate(statistic)
     # The direction of mu is as uncertain as its projections, and may have the largest
     # eigenvalue.
     upper_rate = rate + noise.share * (noise.largest - rate)
     lower, upper = float(norm.ppf(tail)), float(norm.isf(tail))
 
-    def deviation(value: float, rate: float = rate) -> float:
-        return float(np.sqrt(4 * rate * value + 2 * noise.squares))
-
-    def skewness(value: float) -> float:
-        cumulant = 24 * rate**2 * value + 8 * noise.cubes
-        spread = deviation(value)
-        return max(cumulant, 0.0) / spread**3 if spread > 0 else 0.0
-
     def excess(value: float) -> float:
         # Pearson's quantile is below the normal quantile for a very large skewness.
-        quantile = max(_pearson_quantile(tail, skewness(value)), upper)
-        return statistic - value - deviation(value) * quantile
+        shape = noise.shape(value, rate)
+        quantile = max((gammainccinv(shape, tail) - shape) / np.sqrt(shape), upper)
+        return statistic - value - noise.deviation(value, rate) * float(quantile)
 
     def shortfall(value: float) -> float:
-        return statistic - value - deviation(value, upper_rate) * lower
+        return statistic - value - noise.deviation(value, upper_rate) * lower
 
     return _crossing(excess, unit), _crossing(shortfall, unit)
 
 
-def _pearson_quantile(tail: float, skewness: float) -> float:
-    """Return the upper quantile of Pearson's type III distribution.
+def quadratic_pvalue(statistic: float, noise: Noise, value: float) -> float:
+    """Return the probability of a statistic at least as large if |mu|^2 is a value.
 
-    It is a gamma distribution with mean 0 and variance 1. The largest skewness that
-    occurs is the skewness of a chi-square distribution with one degree of freedom.
+    It is the tail for which the lower bound of :func:`quadratic_interval` is the value.
     """
-    shape = 4 / min(max(skewness, 1e-3), 2.8) ** 2
-    return float((gammainccinv(shape, tail) - shape) / np.sqrt(shape))
+    rate = noise.rate(statistic)
+    shape, spread = noise.shape(value, rate), noise.deviation(value, rate)
+    # G has n^2 terms where the U-statistic has n (n - 1), and centring makes the n rows
+    # of G shorter, by about as much.
+    spread /= (1 - 1 / noise.n_rows) ** 2
+    if not spread > 0:
+        return float(statistic <= value)
+    z = (statistic - value) / spread
+    pearson = gammaincc(shape, max(shape + z * np.sqrt(shape), 0.0))
+    return float(max(pearson, norm.sf(z)))
 
 
 def _crossing(function: Callable[[float], float], unit: float) -> float:
@@ -361,7 +402,14 @@ def noise_of(
         largest = float(np.sqrt(np.linalg.norm(square)))
     # The diagonal of G is the bias of a V-statistic. A U-statistic leaves it out.
     return Noise(
-        float(linear @ linear), squares, cubes, largest, float(np.trace(G)), ratio, bias
+        float(linear @ linear),
+        squares,
+        cubes,
+        largest,
+        float(np.trace(G)),
+        ratio,
+        bias,
+        min(sizes),
     )
 
 
