@@ -12,6 +12,7 @@ of A. Schrab and I. Kim, "Robust kernel hypothesis testing under data corruption
 
 import argparse
 import csv
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +21,6 @@ from skdiscrepancy import hsic_test, mmd_test
 
 RESULTS = Path(__file__).parent / "results"
 COLUMNS = ("study", "setting", "rows", "n_corrupted", "n_changed", "draws", "rejected")
-
-
-def moved(n_changed, n_corrupted, rng):
-    """Test two samples of 2000 rows with 50 columns, of which some rows are far away."""
-    X, Y = rng.normal(size=(2, 2000, 50)) / 10
-    Y[:n_changed] += 1000
-    return mmd_test(X, Y, n_corrupted=n_corrupted, random_state=rng, n_resamples=199)
 
 
 # What an adversary does to r rows of two samples of the same distribution.
@@ -51,57 +45,50 @@ PAIRS = {
 }
 
 
-def rates(draws, seed):
-    """Yield one row for each setting."""
+def moved(rng, n_changed, r):
+    """Test samples of 2000 rows with 50 columns, some of whose rows are far away."""
+    X, Y = rng.normal(size=(2, 2000, 50)) / 10
+    Y[:n_changed] += 1000
+    return mmd_test(X, Y, n_corrupted=r, random_state=rng, n_resamples=199)
 
-    def row(study, setting, rows, n_corrupted, n_changed, draws, test):
-        rng = np.random.RandomState(seed)
-        found = [test(rng).pvalue <= 0.05 for _ in range(draws)]
-        values = study, setting, rows, n_corrupted, n_changed, draws, np.mean(found)
-        return dict(zip(COLUMNS, values, strict=True))
 
+def shifted(rng, n, r, shift=0.0, change="none"):
+    """Test two samples with two columns."""
+    X, Y = rng.normal(size=(2, n, 2))
+    CHANGES[change](X, Y, r)
+    Y = Y + np.array([shift, 0])
+    return mmd_test(X, Y, n_corrupted=r, random_state=rng, n_resamples=199)
+
+
+def correlated(rng, n, r, rho=0.0, change="none"):
+    """Test two variables."""
+    x, noise = rng.normal(size=(2, n, 1))
+    y = rho * x + np.sqrt(1 - rho**2) * noise
+    PAIRS[change](x, y, r)
+    return hsic_test(x, y, n_corrupted=r, random_state=rng, n_resamples=199)
+
+
+def cases(draws):
+    """Yield the settings: all columns but the last, and the test of one draw."""
     for r in (200, 500):
         for c in range(0, 1300, 100):
-            yield row("moved rows", "", 2000, r, c, 10, lambda g: moved(c, r, g))
+            yield ("moved rows", "", 2000, r, c, 10), partial(moved, n_changed=c, r=r)
     for n, r in ((50, 1), (200, 2), (200, 10)):
-        how = {"n_corrupted": r, "n_resamples": 199}
-        for name, change in CHANGES.items():
-
-            def test(rng):
-                X, Y = rng.normal(size=(2, n, 2))
-                change(X, Y, r)
-                return mmd_test(X, Y, random_state=rng, **how)
-
-            yield row("level MMD", name, n, r, r, draws, test)
-        for name, change in PAIRS.items():
-
-            def test(rng):
-                x, y = rng.normal(size=(2, n, 1))
-                change(x, y, r)
-                return hsic_test(x, y, random_state=rng, **how)
-
-            yield row("level HSIC", name, n, r, r, draws // 5, test)
-    for n in (500, 5000):
+        for name in CHANGES:
+            test = partial(shifted, n=n, r=r, change=name)
+            yield ("level MMD", name, n, r, r, draws), test
+        for name in PAIRS:
+            test = partial(correlated, n=n, r=r, change=name)
+            yield ("level HSIC", name, n, r, r, draws // 5), test
+    for n, some in ((500, 100), (5000, 20)):
         for r in (0, 0.001, 0.01):
-            how = {"n_corrupted": r, "n_resamples": 199}
             for shift in (0.05, 0.1, 0.2, 0.5, 1.0):
-
-                def test(rng):
-                    X, Y = rng.normal(size=(2, n, 2))
-                    return mmd_test(X, Y + [shift, 0], random_state=rng, **how)
-
-                name = f"shift {shift}"
-                yield row("power MMD", name, n, r, 0, 100 if n < 1000 else 20, test)
+                test = partial(shifted, n=n, r=r, shift=shift)
+                yield ("power MMD", f"shift {shift}", n, r, 0, some), test
     for r in (0, 1, 5, 10):
         for rho in (0.1, 0.3, 0.5, 0.8):
-
-            def test(rng):
-                x, noise = rng.normal(size=(2, 1000))
-                y = rho * x + np.sqrt(1 - rho**2) * noise
-                how = {"n_corrupted": r, "n_resamples": 199}
-                return hsic_test(x, y, random_state=rng, **how)
-
-            yield row("power HSIC", f"correlation {rho}", 1000, r, 0, 20, test)
+            test = partial(correlated, n=1000, r=r, rho=rho)
+            yield ("power HSIC", f"correlation {rho}", 1000, r, 0, 20), test
 
 
 def main():
@@ -113,8 +100,11 @@ def main():
     with (RESULTS / "corrupted.csv").open("w", newline="") as file:
         table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         table.writeheader()
-        for row in rates(given.draws, given.seed):
-            table.writerow({**row, "rejected": f"{row['rejected']:.3f}"})
+        for values, test in cases(given.draws):
+            rng = np.random.RandomState(given.seed)
+            found = [test(rng).pvalue <= 0.05 for _ in range(values[-1])]
+            row = dict(zip(COLUMNS, (*values, f"{np.mean(found):.3f}"), strict=True))
+            table.writerow(row)
             file.flush()
             print(*row.values(), flush=True)
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import partial
 from math import ceil, log2, prod, sqrt
@@ -403,7 +403,7 @@ def radial_parts(kernel: Any, columns: Any = None) -> Iterator[tuple[Any, Any]]:
         yield from radial_parts(kernel.kernel, tuple(chosen))
 
 
-def bounds_of(kernels: list[Any]) -> np.ndarray:
+def bounds_of(kernels: Iterable[Any]) -> np.ndarray:
     """Return the largest value of each kernel, of kernels that are never negative."""
     return np.array([_bound(kernel, kernel) for kernel in kernels])
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from skdiscrepancy import hsic_test, mmd_test
+from skdiscrepancy import hsic_column_tests, hsic_test, mmd_column_tests, mmd_test
 from skdiscrepancy._nulls.pvalues import Options, corrupted_test
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
 
@@ -135,9 +135,7 @@ def test_strong_differences_and_dependences_are_detected():
 def test_more_corrupted_rows_have_larger_pvalues():
     rng = np.random.RandomState(1)
     X, Y = rng.normal(size=(2, 100, 2)) + np.reshape([0, 0.7], (2, 1, 1))
-    found = [
-        mmd_test(X, Y, n_corrupted=r, random_state=0).pvalue for r in range(1, 30)
-    ]
+    found = [mmd_test(X, Y, n_corrupted=r, random_state=0).pvalue for r in range(1, 30)]
     assert found == sorted(found)
     assert found[0] == 0.001
     assert found[-1] == 1
@@ -167,6 +165,19 @@ def test_tables_sums_of_kernels_and_features_are_allowed():
     # Features can be opposite, so their distance is up to 2, not sqrt(2).
     assert mmd_test(A, B, n_corrupted=29, **features).pvalue > 0.5
     assert mmd_test(A, B, n_corrupted=29, random_state=0).pvalue < 0.05
+
+
+def test_columns_have_corrupted_rows_too():
+    rng = np.random.RandomState(0)
+    X, Y = (pd.DataFrame(Z, columns=list("ab")) for Z in rng.normal(size=(2, 200, 2)))
+    Y.loc[:9, "a"] += 50
+    Y["b"] += 1
+    assert mmd_column_tests(X, Y, random_state=0).pvalues.max() < 0.05
+    found = mmd_column_tests(X, Y, n_corrupted=10, random_state=0)
+    assert (found.pvalues < 0.05).tolist() == [False, True]
+    target = np.sign(Y["b"])
+    found = hsic_column_tests(Y, target, n_corrupted=2, random_state=0)
+    assert (found.pvalues < 0.05).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

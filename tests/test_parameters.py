@@ -125,7 +125,7 @@ def parameters(called):
 
 @pytest.mark.parametrize("name", [*OF_TESTS, *ESTIMATORS])
 def test_signatures_are_short(name):
-    most = 15 if name == "drift_report" else 17
+    most = {"drift_report": 15, "hsic_test": 18, "hsic_column_tests": 18}.get(name, 17)
     assert len(parameters(PUBLIC[name])) <= most
 
 

@@ -1114,6 +1114,8 @@ class ConditionalTestResult(TestResult):
         Number of random features. None if the kernels are exact.
     n_clusters : None
         The test has no clusters.
+    n_corrupted : None
+        The test trusts all rows.
     r2_X : float
         Fraction of the variance of the kernel features of X that the columns of Z
         predict for rows that the regression has not seen. 0 means that Z carries no
