@@ -626,8 +626,9 @@ class MMDEstimator(BaseDiscrepancy):
         options = options.with_block_length(min(sizes), *columns, remedy=REMEDIES)
         options = options.ready(kernels, self.random_state, run)
         options = self._choose_features(options, samples, kernels)
-        # Two samples are at most sqrt(2) apart, in units of the largest value.
-        options = options.with_corrupted(sum(sizes), (min(sizes) - 1) // 2)
+        if options.n_corrupted:
+            # Two samples are at most sqrt(2) apart, in units of the largest value.
+            options = options.with_corrupted(sum(sizes), (min(sizes) - 1) // 2)
         result = samples_test(samples, settings, options)
         return replace(result, _effect=self._effect(*samples, None, None))
 

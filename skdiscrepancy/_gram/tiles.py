@@ -906,7 +906,7 @@ def _sum_groups(
     """Add up the tiles of one pair of blocks."""
     a, b = task
     K = gram.n_kernels
-    part = np.zeros((K, length(a), length(b)))
+    part = np.zeros((K, a.stop - a.start, b.stop - b.start))
     of_squares = np.zeros(K)
     # A group can be larger than a tile.
     for rows, row_groups in _group_tiles(bounds, a):

@@ -256,8 +256,7 @@ class Options(NamedTuple):
                 f"{int(most)} rows for samples of this size. With more corrupted rows "
                 "the test cannot reject, for any data."
             )
-        n_groups = MANY_GROUPS if number else self.n_groups
-        return self._replace(n_corrupted=number, n_groups=n_groups)
+        return self._replace(n_corrupted=number, n_groups=MANY_GROUPS)
 
     def ready(self, kernels: list[Any], random_state: Any, run: Run) -> Options:
         """Return the options with the kernels, the generator of resamples and a run."""
