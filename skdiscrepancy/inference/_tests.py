@@ -135,7 +135,8 @@ def mmd_test(
     many bandwidths, chosen from both samples. To the MMD of each kernel it adds a
     statistic that detects changes of scale and correlation, which cancel in the MMD
     [3]_. It then compares the largest sum with 999 permutations of groups of rows [1]_.
-    `change` of the result says what kind of change decides.
+    `change` of the result says what kind of change decides. With `n_corrupted`, the
+    test is robust to corrupted rows [4]_.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -180,7 +181,7 @@ def mmd_test(
         far more power. See :ref:`paired`.
     n_corrupted : int or float, default=0
         Test whether the samples differ by more than this many rows, or this fraction of
-        all rows, that anyone may have changed in any way [4]_. Use it if a few rows are
+        all rows, that anyone may have changed in any way. Use it if a few rows are
         wrong, or if samples are so large that every small difference is significant.
         The statistics are then square roots of V-statistics of the MMD. Needs bounded
         kernels, such as the default kernels. See :ref:`corrupted`.
@@ -347,7 +348,8 @@ def hsic_test(
     deviation over all permutations. Each product also has the squared correlation of
     the :ref:`mean similarities <similarities>` of a row to all rows, which detects
     closed curves that HSIC hardly sees. The test then compares the largest value with
-    at least 999 permutations.
+    at least 999 permutations. With `n_corrupted`, the test is robust to corrupted rows
+    [3]_.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -395,8 +397,8 @@ def hsic_test(
         accurate for many clusters. Needs a complete design. See :ref:`clusters`.
     n_corrupted : int or float, default=0
         Test whether y depends on X by more than this many rows, or this fraction of the
-        rows, that anyone may have changed in any way [3]_. The statistics are then
-        square roots of V-statistics of HSIC. Needs bounded kernels, such as the default
+        rows, that anyone may have changed in any way. The statistics are then square
+        roots of V-statistics of HSIC. Needs bounded kernels, such as the default
         kernels, and no `n_components`. See :ref:`corrupted`.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`, such as `kernel`, `design`,
