@@ -21,7 +21,7 @@ from scipy.signal import lfilter
 from skdiscrepancy import change_point_test
 
 RESULTS = Path(__file__).parent / "results" / "change_points.csv"
-COLUMNS = "measured,method,n_samples,n_features,draws,value".split(",")
+COLUMNS = ["measured", "method", "n_samples", "n_features", "draws", "value"]
 # Seeds from here are for reported figures, smaller ones for what was tried.
 FRESH = 100_000
 WITHIN = 5
@@ -90,7 +90,11 @@ def place(draws, first):
         for i in range(draws):
             X = shifted(first + i, 200, d, true)
             result = change_point_test(
-                X, n_resamples=199, max_changes=1, level=1, random_state=2**31 - first - i
+                X,
+                n_resamples=199,
+                max_changes=1,
+                level=1,
+                random_state=2**31 - first - i,
             )
             [found], [(low, high)] = result.change_points, result.intervals
             by = {
@@ -117,7 +121,12 @@ def coverage(draws, first):
     cases = [
         ("shift of 0.5", lambda s: shifted(s, 200, 2, 100, 0.5), 100, None),
         ("scale times 2", lambda s: scaled(s, 200), 100, None),
-        ("shift of 1.5, AR(.5)", lambda s: shifted(s, 200, 1, 100, 1.5, 0.5), 100, "auto"),
+        (
+            "shift of 1.5, AR(.5)",
+            lambda s: shifted(s, 200, 1, 100, 1.5, 0.5),
+            100,
+            "auto",
+        ),
         ("shift of 0.5", lambda s: shifted(s, 1000, 2, 400, 0.5), 400, None),
     ]
     for what, draw, true, block_length in cases:
@@ -137,8 +146,18 @@ def coverage(draws, first):
                 lengths.append(high - low + 1)
         mine = "change_point_test", *X.shape
         yield (f"power, {what}", *mine, draws, np.mean(power))
-        yield (f"coverage of 95 % intervals, {what}", *mine, len(covered), np.mean(covered))
-        yield (f"mean rows of an interval, {what}", *mine, len(covered), np.mean(lengths))
+        yield (
+            f"coverage of 95 % intervals, {what}",
+            *mine,
+            len(covered),
+            np.mean(covered),
+        )
+        yield (
+            f"mean rows of an interval, {what}",
+            *mine,
+            len(covered),
+            np.mean(lengths),
+        )
 
 
 def scaled(seed, n):

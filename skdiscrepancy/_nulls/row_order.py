@@ -195,7 +195,9 @@ def without_changes(columns: np.ndarray | None, least: int) -> np.ndarray | None
     if columns is None or len(columns) < 2 * least:
         return columns
     columns = np.asarray(columns, dtype=np.float64)
-    columns = columns / (np.abs(columns).max(axis=0, initial=0.0) + (columns == 0).all(0))
+    columns = columns / (
+        np.abs(columns).max(axis=0, initial=0.0) + (columns == 0).all(0)
+    )
     columns = columns - _steps(columns, least)
     scales = np.sqrt(np.maximum(_steps(np.square(columns), least), 0))
     return columns / np.where(scales > 0, scales, 1)

@@ -13,8 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.arrays import encode_labels, names_of
-from skdiscrepancy._data.checks import RUN, check_number, draw_seeds, takes_parameters_of
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.checks import (
+    RUN,
+    check_number,
+    draw_seeds,
+    takes_parameters_of,
+)
+from skdiscrepancy._data.frames import as_table, read_columns
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import Settings, collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
@@ -160,8 +165,8 @@ def change_point_test(
     unless permutations of the rows on both sides show that a change at this row does
     not fit [3]_.
 
-    Takes O(n^2) time and O(n) memory, or O(n) time with `n_components`. The permutations
-    take no time that grows with n above 256 rows.
+    Takes O(n^2) time and O(n) memory, or O(n) time with `n_components`. Above 256 rows,
+    the time of the permutations does not grow with n.
 
     Read more in the :ref:`User Guide <change_points>`.
 
@@ -249,7 +254,7 @@ def change_point_test(
     while open_parts and len(found) < (max_changes or n):
         open_parts.sort(key=lambda part: part[:3])
         pvalue, _, start, stop, test = open_parts.pop(0)
-        if pvalue > level:
+        if pvalue > level or test.chosen is None:
             break
         place = finder.place(start, stop, test)
         found.append((place, pvalue, test))
@@ -268,7 +273,7 @@ def change_point_test(
         bounds = [0, *(place.row for place, _, _ in found), n]
     places = np.array(bounds[1:-1], dtype=np.int64)
     intervals = [(place.low, place.high) for place, _, _ in found]
-    index = getattr(X, "index", None)
+    index: Any = getattr(X, "index", None)
     index = index if hasattr(index, "isin") else np.arange(n)
     return ChangePointResult(
         statistic=first.statistic,
@@ -282,7 +287,7 @@ def change_point_test(
         level=level,
         confidence=confidence,
         overall=first,
-        _series=(*_drawn(table, rows), index),
+        _series=(*_drawn(as_table(X, named=True), rows), index),
     )
 
 
@@ -319,13 +324,11 @@ class _Finder:
         # Both sides of a change in the middle have as many blocks as two samples.
         columns = without_changes(columns, self._least(stop - start))
         options = options.with_block_length((stop - start) // 2, columns, names=["X"])
-        return split_test(
-            self._gram(rows, options), self._least(stop - start), options
-        )
+        return split_test(self._gram(rows, options), self._least(stop - start), options)
 
     def place(self, start: int, stop: int, test: TestResult) -> Place:
         """Return the place of a change of some rows, by the kernel of a test."""
-        kernel = [self.options.kernels[test.chosen or 0]]
+        kernel = [self.options.kernels[test.chosen]]
         options = self.options._replace(kernels=kernel, block_length=test.block_length)
         core = self._gram(self.rows[start:stop], options)
         found = find_place(core, self._least(stop - start), self.confidence, options)
@@ -338,8 +341,8 @@ class _Finder:
     def _gram(self, rows: Any, options: Options) -> Any:
         """Return the Gram of consecutive rows."""
         [seed] = draw_seeds(options.generator, 1)
-        how = {"n_components": options.n_components, "seed": seed, "run": options.run}
-        core = gram(options.kernels, rows, **how)
+        how: dict[str, Any] = {"n_components": options.n_components, "seed": seed}
+        core = gram(options.kernels, rows, run=options.run, **how)
         if options.n_components is not None:
             core.in_order = True
         return core
@@ -347,14 +350,17 @@ class _Finder:
 
 def _drawn(table: Any, rows: Any) -> tuple[list[Any], np.ndarray]:
     """Return the names and numbers of the columns that a figure draws."""
-    names = names_of(as_table(table))[:MAX_DRAWN]
-    if not names:
-        columns = rows[:, :MAX_DRAWN]
-        columns = columns.toarray() if hasattr(columns, "toarray") else columns
-        return list(range(columns.shape[1])), np.asarray(columns)
-    columns = [np.asarray(table[name]) for name in names]
-    numbers = [
-        own if own.dtype.kind in "fiub" else encode_labels(own[:, np.newaxis])
-        for own in columns
-    ]
-    return names, np.column_stack(numbers).astype(np.float64)
+    if names_of(table):
+        columns = read_columns(table)[:MAX_DRAWN]
+        numbers = [
+            np.where(
+                own.missing, np.nan, own.codes if own.codes is not None else own.values
+            )
+            for own in columns
+        ]
+        return [own.name for own in columns], np.column_stack(numbers)
+    some = rows[:, :MAX_DRAWN]
+    some = some.toarray() if hasattr(some, "toarray") else some
+    if some.dtype.kind != "f":
+        some = np.column_stack([encode_labels(own[:, np.newaxis]) for own in some.T])
+    return list(range(some.shape[1])), some

@@ -1506,20 +1506,26 @@ class ChangePointDisplay(Display):
             x = np.arange(n)
         ax = self._begin(ax, 6.4, 3.6)
         if d > 1:
-            low, high = np.nanmin(series, axis=0), np.nanmax(series, axis=0)
+            low, high = np.fmin.reduce(series), np.fmax.reduce(series)
             spread = np.where(high > low, high - low, 1)
             # The first column on top, with a gap below each column.
             series = 0.85 * (series - low) / spread - np.arange(d)
-        ax.plot(x, series, color=BLUE, linewidth=0.8, label=["series", *[None] * (d - 1)])
+        ax.plot(
+            x, series, color=BLUE, linewidth=0.8, label=["series", *[None] * (d - 1)]
+        )
         self.lines_, self.means_ = list(ax.lines), []
         for column in series.T:
             parts = np.split(column, places)
-            means = np.concatenate([np.full(len(p), np.nanmean(p)) for p in parts])
+            known = [part[np.isfinite(part)] for part in parts]
+            levels = [part.mean() if part.size else np.nan for part in known]
+            means = np.repeat(levels, list(map(len, parts)))
             [line] = ax.plot(x, means, color=GREY, drawstyle="steps-post")
             self.means_.append(line)
         self.means_[0].set_label("mean between changes")
         self.change_lines_, self.bands_ = [], []
-        for place, (first, last) in zip(places, np.asarray(self.intervals), strict=True):
+        for place, (first, last) in zip(
+            places, np.asarray(self.intervals), strict=True
+        ):
             style: dict[str, Any] = {"color": VERMILLION, "linestyle": "--"}
             self.change_lines_.append(ax.axvline(x[place], **style))
             style = {"color": VERMILLION, "alpha": 0.25, "linewidth": 0}
@@ -1532,6 +1538,8 @@ class ChangePointDisplay(Display):
             ax.tick_params(axis="y", length=0)
         elif self.names[0] != 0:
             ax.set_ylabel(plain(self.names[0]))
+        if x.dtype.kind != "M":
+            ax.set_xlabel("Row")
         ax.margins(x=0.02)
         n_changes = f"{len(places)} change{'' if len(places) == 1 else 's'}"
         return self._legend(f"{n_changes} of the distribution", ncols=4)
