@@ -58,75 +58,81 @@ def kernel_cpd(X, n_changes=1, least=10):
     return algorithm.predict(n_bkps=n_changes)[:-1]
 
 
-def level(draws, first):
+# Permutations: fewer than by default, at which the level is exact, too.
+FEW = {"n_resamples": 99, "max_changes": 1}
+CASES = {
+    "level": [("independent rows", 1, 0.0, None)],
+    "level_series": [("AR(.5)", 1, 0.5, "auto")],
+    "level_more": [
+        ("AR(.8)", 1, 0.8, "auto"),
+        ("AR(.5)", 3, 0.5, "auto"),
+        ("AR(.5), rows as independent", 1, 0.5, 1),
+        ("independent rows", 5, 0.0, None),
+    ],
+}
+
+
+def level(draws, first, cases="level"):
     """Measure how often a series without a change is found to have one."""
-    cases = [
-        ("type I error, independent rows", 1, 0.0, None),
-        ("type I error, independent rows", 5, 0.0, None),
-        ("type I error, AR(.5)", 1, 0.5, "auto"),
-        ("type I error, AR(.8)", 1, 0.8, "auto"),
-        ("type I error, AR(.5)", 3, 0.5, "auto"),
-        ("type I error, AR(.5), rows as independent", 1, 0.5, 1),
-    ]
-    for what, d, coefficient, block_length in cases:
+    for what, d, coefficient, block_length in CASES[cases]:
         found = [
             change_point_test(
                 series(first + i, 200, d, coefficient),
                 block_length=block_length,
-                n_resamples=199,
-                max_changes=1,
                 random_state=2**31 - first - i,
+                **FEW,
             ).pvalue
             for i in range(draws)
         ]
-        yield what, "change_point_test", 200, d, draws, np.mean(np.array(found) <= 0.05)
+        rate = np.mean(np.array(found) <= 0.05)
+        yield f"type I error, {what}", "change_point_test", 200, d, draws, rate
+
+
+def level_series(draws, first):
+    """Measure the type I error for the series that the goal names."""
+    return level(draws, first, "level_series")
+
+
+def level_more(draws, first):
+    """Measure type I errors of other series."""
+    return level(draws, first, "level_more")
 
 
 def place(draws, first):
-    """Measure places and intervals for a shift of one standard deviation."""
-    cases = [(1, 100), (2, 100), (2, 60), (3, 100)]
-    for d, true in cases:
-        errors, covered, lengths = {}, [], []
+    """Measure places for a shift of one standard deviation in every column."""
+    for d, true in [(2, 100), (1, 100), (3, 100), (2, 60)]:
+        errors = {}
         for i in range(draws):
             X = shifted(first + i, 200, d, true)
+            # Intervals of a small coverage take little time.
             result = change_point_test(
-                X,
-                n_resamples=199,
-                max_changes=1,
-                level=1,
-                random_state=2**31 - first - i,
+                X, level=1, confidence=0.5, random_state=2**31 - first - i, **FEW
             )
-            [found], [(low, high)] = result.change_points, result.intervals
             by = {
-                "change_point_test": found,
+                "change_point_test": result.change_points[0],
                 "likelihood": likelihood_place(X, 10),
                 "ruptures.KernelCPD": kernel_cpd(X)[0],
             }
             for method, row in by.items():
                 errors.setdefault(method, []).append(abs(row - true))
-            covered.append(low <= true <= high)
-            lengths.append(high - low + 1)
         of = f"shift of 1 at row {true}"
         for method, own in errors.items():
             near = np.mean(np.array(own) <= WITHIN)
             yield f"within {WITHIN} rows, {of}", method, 200, d, draws, near
             yield f"mean error, {of}", method, 200, d, draws, np.mean(own)
-        mine = "change_point_test", 200, d, draws
-        yield (f"coverage of 95 % intervals, {of}", *mine, np.mean(covered))
-        yield (f"mean rows of an interval, {of}", *mine, np.mean(lengths))
 
 
 def coverage(draws, first):
-    """Measure coverage for other changes, among the tests that reject."""
+    """Measure coverage for several changes, among the tests that reject."""
     cases = [
-        ("shift of 0.5", lambda s: shifted(s, 200, 2, 100, 0.5), 100, None),
-        ("scale times 2", lambda s: scaled(s, 200), 100, None),
+        ("shift of 1", lambda s: shifted(s, 200, 2, 100), 100, None),
         (
             "shift of 1.5, AR(.5)",
             lambda s: shifted(s, 200, 1, 100, 1.5, 0.5),
             100,
             "auto",
         ),
+        ("scale times 2", lambda s: scaled(s, 200), 100, None),
         ("shift of 0.5", lambda s: shifted(s, 1000, 2, 400, 0.5), 400, None),
     ]
     for what, draw, true, block_length in cases:
@@ -134,30 +140,17 @@ def coverage(draws, first):
         for i in range(draws):
             X = draw(first + i)
             result = change_point_test(
-                X,
-                n_resamples=199,
-                max_changes=1,
-                block_length=block_length,
-                random_state=2**31 - first - i,
+                X, block_length=block_length, random_state=2**31 - first - i, **FEW
             )
             power.append(result.pvalue <= 0.05)
             for low, high in result.intervals:
                 covered.append(low <= true <= high)
                 lengths.append(high - low + 1)
         mine = "change_point_test", *X.shape
-        yield (f"power, {what}", *mine, draws, np.mean(power))
-        yield (
-            f"coverage of 95 % intervals, {what}",
-            *mine,
-            len(covered),
-            np.mean(covered),
-        )
-        yield (
-            f"mean rows of an interval, {what}",
-            *mine,
-            len(covered),
-            np.mean(lengths),
-        )
+        n_found = len(covered)
+        yield f"power, {what}", *mine, draws, np.mean(power)
+        yield f"coverage of 95 % intervals, {what}", *mine, n_found, np.mean(covered)
+        yield f"mean rows of an interval, {what}", *mine, n_found, np.mean(lengths)
 
 
 def scaled(seed, n):
@@ -170,13 +163,12 @@ def scaled(seed, n):
 def several(draws, first):
     """Measure three changes of mean and scale, and false changes besides."""
     true = np.array([75, 150, 225])
-    exact, close, false, missed = [], [], [], []
-    ours, theirs = [], []
+    exact, close, false, missed, theirs = [], [], [], [], []
     for i in range(draws):
         X = series(first + i, 300, 2)
         X[75:150] += 1.5
         X[225:] *= 2.5
-        found = change_point_test(X, n_resamples=999, random_state=2**31 - first - i)
+        found = change_point_test(X, n_resamples=299, random_state=2**31 - first - i)
         places = found.change_points
         exact.append(len(places) == 3)
         gaps = np.abs(np.subtract.outer(places, true))
@@ -225,7 +217,10 @@ def seconds(draws, first):
             yield "seconds of a call", method, n, 2, draws, np.median(times)
 
 
-PARTS = {part.__name__: part for part in (level, place, coverage, several, seconds)}
+PARTS = {
+    part.__name__: part
+    for part in (level, level_series, level_more, place, coverage, several, seconds)
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

@@ -160,7 +160,10 @@ def find_place(gram: Gram, least: int, confidence: float, options: Options) -> P
         )
         if size in (1, last):
             return place
-        window = max(place.low - size, 0), min(place.high + size, n)
+        # As many rows as there are groups of the next size.
+        length = place.high - place.low + 2 * size
+        more = size + (-length % GROUPS) // 2
+        window = max(place.low - more, 0), min(place.high + more, n)
 
 
 def _as_good(

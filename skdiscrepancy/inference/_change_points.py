@@ -33,6 +33,8 @@ from skdiscrepancy.inference._tests import checked_test, mmd_test
 
 # By default, each side of a change has one row in this many, and at least MIN_ROWS.
 SHARE, MIN_ROWS = 20, 2
+# Rows or blocks of a part that is tested for further changes, at least.
+MIN_PART = 8
 # Columns that a figure draws, at most.
 MAX_DRAWN = 6
 
@@ -260,7 +262,7 @@ def change_point_test(
         found.append((place, pvalue, test))
         # Rows of the interval may belong to both sides.
         for a, b in ((start, place.low), (place.high, stop)):
-            if b - a >= finder.least_rows and len(found) != max_changes:
+            if b - a >= finder.least_part and len(found) != max_changes:
                 part = finder.test(a, b)
                 adjusted = max(pvalue, min(1.0, part.pvalue * n / (b - a)))
                 open_parts.append((adjusted, -part.statistic, a, b, part))
@@ -311,6 +313,9 @@ class _Finder:
                 f"min_size == {min_size or MIN_ROWS} rows are needed before and after "
                 "a change."
             )
+        length = settings.options.block_length
+        blocks = MIN_PART * (1 if length in (None, "auto") else length)
+        self.least_part = max(self.least_rows, blocks)
         self.rows = rows[:]
         layout = layout_of(estimator.encoder_, table)
         kernels = collection_of(estimator, [rows], settings.kernels, layout)

@@ -30,6 +30,8 @@ SAMPLES = {
 CHANGES = {
     **POOLED,
     "encoder": params.STATISTIC["encoder"],
+    "block_length": params.TEST["block_length"],
+    **params.COMPONENTS,
     "max_changes": params.values(["None", "1", "3"], ["0", "1.5", "'two'"]),
     "min_size": params.values(["None", "2", "5"], ["1", "2.5", "'few'", "10**9"]),
     "level": params.numbers("0.05", "1", "0.5"),
