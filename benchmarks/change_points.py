@@ -122,16 +122,16 @@ def place(draws, first):
             yield f"mean error, {of}", method, 200, d, draws, np.mean(own)
 
 
+def shifted_series(seed):
+    """Return a series with a shift of 1.5 standard deviations in the middle."""
+    return shifted(seed, 200, 1, 100, 1.5, 0.5)
+
+
 def coverage(draws, first):
     """Measure coverage for several changes, among the tests that reject."""
     cases = [
         ("shift of 1", lambda s: shifted(s, 200, 2, 100), 100, None),
-        (
-            "shift of 1.5, AR(.5)",
-            lambda s: shifted(s, 200, 1, 100, 1.5, 0.5),
-            100,
-            "auto",
-        ),
+        ("shift of 1.5, AR(.5)", shifted_series, 100, "auto"),
         ("scale times 2", lambda s: scaled(s, 200), 100, None),
         ("shift of 0.5", lambda s: shifted(s, 1000, 2, 400, 0.5), 400, None),
     ]
@@ -217,10 +217,8 @@ def seconds(draws, first):
             yield "seconds of a call", method, n, 2, draws, np.median(times)
 
 
-PARTS = {
-    part.__name__: part
-    for part in (level, level_series, level_more, place, coverage, several, seconds)
-}
+PARTS = level, level_series, level_more, place, coverage, several, seconds
+PARTS = {part.__name__: part for part in PARTS}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
