@@ -260,9 +260,10 @@ def change_point_test(
             break
         place = finder.place(start, stop, test)
         found.append((place, pvalue, test))
+        least = max(finder.least_rows, MIN_PART * (test.block_length or 1))
         # Rows of the interval may belong to both sides.
         for a, b in ((start, place.low), (place.high, stop)):
-            if b - a >= finder.least_part and len(found) != max_changes:
+            if b - a >= least and len(found) != max_changes:
                 part = finder.test(a, b)
                 adjusted = max(pvalue, min(1.0, part.pvalue * n / (b - a)))
                 open_parts.append((adjusted, -part.statistic, a, b, part))
@@ -277,11 +278,12 @@ def change_point_test(
     intervals = [(place.low, place.high) for place, _, _ in found]
     index: Any = getattr(X, "index", None)
     index = index if hasattr(index, "isin") else np.arange(n)
+    labels = [index[i] for i in places]
     return ChangePointResult(
         statistic=first.statistic,
         pvalue=first.pvalue,
         change_points=places,
-        labels=[index[i] for i in bounds[1:-1]],
+        labels=[v.item() if isinstance(v, np.generic) else v for v in labels],
         pvalues=np.array([pvalue for _, pvalue, _ in found]),
         intervals=np.array(intervals, dtype=np.int64).reshape(-1, 2),
         segments=list(pairwise(bounds)),
@@ -313,9 +315,6 @@ class _Finder:
                 f"min_size == {min_size or MIN_ROWS} rows are needed before and after "
                 "a change."
             )
-        length = settings.options.block_length
-        blocks = MIN_PART * (1 if length in (None, "auto") else length)
-        self.least_part = max(self.least_rows, blocks)
         self.rows = rows[:]
         layout = layout_of(estimator.encoder_, table)
         kernels = collection_of(estimator, [rows], settings.kernels, layout)
