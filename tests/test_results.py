@@ -37,6 +37,7 @@ from skdiscrepancy import (
 )
 from skdiscrepancy._data.results import Result
 from skdiscrepancy.inference import (
+    ChangePointResult,
     ColumnTestsResult,
     ComparisonResult,
     HSICMatrixResult,
@@ -60,6 +61,7 @@ WITH_ROWS = (
     ColumnTestsResult,
     ComparisonResult,
     DriftReportResult,
+    ChangePointResult,
     HSICMatrixResult,
     KSampleResult,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table, read_columns
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._estimators.base import Settings, collection_of
+from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.readers import layout_of
 from skdiscrepancy._gram.kernel_gram import gram
@@ -72,10 +72,6 @@ class ChangePointResult(Result):
         confidence set.
     segments : list of tuple of int
         Start and stop of the rows between changes.
-    n_samples : int
-        Number of rows.
-    level, confidence : float
-        Significance level of the changes, and coverage of the intervals.
     overall : TestResult
         Test of the whole series, with its null distribution and kernels.
 
@@ -103,9 +99,6 @@ class ChangePointResult(Result):
     pvalues: np.ndarray
     intervals: np.ndarray
     segments: list[tuple[int, int]]
-    n_samples: int
-    level: float
-    confidence: float
     overall: TestResult
     # What a figure draws: names, columns, and the index.
     _series: Any = None
@@ -119,11 +112,7 @@ class ChangePointResult(Result):
         return iter((self.statistic, self.pvalue))
 
     def _summary(self) -> dict[str, Any]:
-        return {
-            "statistic": self.statistic,
-            "pvalue": self.pvalue,
-            "n_samples": self.n_samples,
-        }
+        return {"statistic": self.statistic, "pvalue": self.pvalue}
 
     def _columns(self) -> dict[str, Any]:
         return {
@@ -247,8 +236,17 @@ def change_point_test(
     confidence = check_number(confidence, "confidence", least=0.5, most=0.999)
     estimator, settings = checked_test(MMDEstimator, params)
     table, [rows], _ = estimator._read([X], settings, (None,), ("X",), ("",))
-    finder = _Finder(estimator, settings, rows, table, min_size, confidence)
-    n = len(rows)
+    n, least_rows = len(rows), 2 * (min_size or MIN_ROWS)
+    if n < least_rows:
+        raise ValueError(
+            f"n_samples == {n}, must be >= {least_rows}, because min_size == "
+            f"{min_size or MIN_ROWS} rows are needed before and after a change."
+        )
+    layout = layout_of(estimator.encoder_, table)
+    kernels = collection_of(estimator, [rows], settings.kernels, layout)
+    options = estimator._choose_features(settings.options, [rows], kernels)
+    options = options.ready(kernels, estimator.random_state, estimator._run)
+    finder = _Finder(rows[:], options, min_size, confidence)
     first = finder.test(0, n)
     # Parts of the series whose tests reject: p-value, statistic, start, stop, test.
     open_parts = [(first.pvalue, -first.statistic, 0, n, first)]
@@ -260,7 +258,7 @@ def change_point_test(
             break
         place = finder.place(start, stop, test)
         found.append((place, pvalue, test))
-        least = max(finder.least_rows, MIN_PART * (test.block_length or 1))
+        least = max(least_rows, MIN_PART * (test.block_length or 1))
         # Rows of the interval may belong to both sides.
         for a, b in ((start, place.low), (place.high, stop)):
             if b - a >= least and len(found) != max_changes:
@@ -271,55 +269,33 @@ def change_point_test(
     bounds = [0, *(place.row for place, _, _ in found), n]
     if len(found) > 1:
         # Other changes blur a place.
-        outer = zip(bounds[:-2], bounds[2:], found, strict=True)
-        found = [(finder.place(a, b, test), p, test) for a, b, (_, p, test) in outer]
-        bounds = [0, *(place.row for place, _, _ in found), n]
+        for i, (_, pvalue, test) in enumerate(found):
+            place = finder.place(bounds[i], bounds[i + 2], test)
+            found[i], bounds[i + 1] = (place, pvalue, test), place.row
     places = np.array(bounds[1:-1], dtype=np.int64)
     intervals = [(place.low, place.high) for place, _, _ in found]
     index: Any = getattr(X, "index", None)
     index = index if hasattr(index, "isin") else np.arange(n)
-    labels = [index[i] for i in places]
     return ChangePointResult(
         statistic=first.statistic,
         pvalue=first.pvalue,
         change_points=places,
-        labels=[v.item() if isinstance(v, np.generic) else v for v in labels],
+        labels=index[places].tolist(),
         pvalues=np.array([pvalue for _, pvalue, _ in found]),
         intervals=np.array(intervals, dtype=np.int64).reshape(-1, 2),
         segments=list(pairwise(bounds)),
-        n_samples=n,
-        level=level,
-        confidence=confidence,
         overall=first,
         _series=(*_drawn(as_table(X, named=True), rows), index),
     )
 
 
-class _Finder:
+class _Finder(NamedTuple):
     """Tests and places on parts of the rows of one series."""
 
-    def __init__(
-        self,
-        estimator: MMDEstimator,
-        settings: Settings,
-        rows: Any,
-        table: Any,
-        min_size: int | None,
-        confidence: float,
-    ):
-        self.min_size, self.confidence = min_size, confidence
-        self.least_rows = 2 * (min_size or MIN_ROWS)
-        if len(rows) < self.least_rows:
-            raise ValueError(
-                f"n_samples == {len(rows)}, must be >= {self.least_rows}, because "
-                f"min_size == {min_size or MIN_ROWS} rows are needed before and after "
-                "a change."
-            )
-        self.rows = rows[:]
-        layout = layout_of(estimator.encoder_, table)
-        kernels = collection_of(estimator, [rows], settings.kernels, layout)
-        options = estimator._choose_features(settings.options, [rows], kernels)
-        self.options = options.ready(kernels, estimator.random_state, estimator._run)
+    rows: Any
+    options: Options
+    min_size: int | None
+    confidence: float
 
     def test(self, start: int, stop: int) -> TestResult:
         """Test whether some rows change."""
@@ -356,13 +332,12 @@ def _drawn(table: Any, rows: Any) -> tuple[list[Any], np.ndarray]:
     """Return the names and numbers of the columns that a figure draws."""
     if names_of(table):
         columns = read_columns(table)[:MAX_DRAWN]
-        numbers = [
-            np.where(
-                own.missing, np.nan, own.codes if own.codes is not None else own.values
-            )
-            for own in columns
+        numbers = [c.values if c.codes is None else c.codes for c in columns]
+        known = [
+            np.where(c.missing, np.nan, v)
+            for c, v in zip(columns, numbers, strict=True)
         ]
-        return [own.name for own in columns], np.column_stack(numbers)
+        return [c.name for c in columns], np.column_stack(known)
     some = rows[:, :MAX_DRAWN]
     some = some.toarray() if hasattr(some, "toarray") else some
     if some.dtype.kind != "f":

@@ -1478,13 +1478,8 @@ class ChangePointDisplay(Display):
     @classmethod
     def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
         """Return the fields from a result, which keeps its series."""
-        names, series, index = result._series
-        return {
-            **super()._fields(result),
-            "names": names,
-            "series": series,
-            "index": index,
-        }
+        own = dict(zip(("names", "series", "index"), result._series, strict=True))
+        return own | super()._fields(result)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the series and its changes.
@@ -1510,27 +1505,24 @@ class ChangePointDisplay(Display):
             spread = np.where(high > low, high - low, 1)
             # The first column on top, with a gap below each column.
             series = 0.85 * (series - low) / spread - np.arange(d)
-        ax.plot(
-            x, series, color=BLUE, linewidth=0.8, label=["series", *[None] * (d - 1)]
-        )
-        self.lines_, self.means_ = list(ax.lines), []
+        self.lines_ = ax.plot(x, series, color=BLUE, linewidth=0.8)
+        self.means_, self.change_lines_, self.bands_ = [], [], []
         for column in series.T:
             parts = np.split(column, places)
             known = [part[np.isfinite(part)] for part in parts]
             levels = [part.mean() if part.size else np.nan for part in known]
             means = np.repeat(levels, list(map(len, parts)))
-            [line] = ax.plot(x, means, color=GREY, drawstyle="steps-post")
-            self.means_.append(line)
-        self.means_[0].set_label("mean between changes")
-        self.change_lines_, self.bands_ = [], []
+            self.means_ += ax.plot(x, means, color=GREY, drawstyle="steps-post")
         for place, (first, last) in zip(
             places, np.asarray(self.intervals), strict=True
         ):
-            style: dict[str, Any] = {"color": VERMILLION, "linestyle": "--"}
-            self.change_lines_.append(ax.axvline(x[place], **style))
+            line = ax.axvline(x[place], color=VERMILLION, linestyle="--")
             style = {"color": VERMILLION, "alpha": 0.25, "linewidth": 0}
             self.bands_.append(ax.axvspan(x[first], x[last], **style))
-        for artists, label in (self.change_lines_, "change"), (self.bands_, "interval"):
+            self.change_lines_.append(line)
+        drawn = self.lines_, self.means_, self.change_lines_, self.bands_
+        labels = "series", "mean between changes", "change", "interval"
+        for artists, label in zip(drawn, labels, strict=True):
             for artist in artists[:1]:
                 artist.set_label(label)
         if d > 1:
@@ -1538,7 +1530,7 @@ class ChangePointDisplay(Display):
             ax.tick_params(axis="y", length=0)
         elif self.names[0] != 0:
             ax.set_ylabel(plain(self.names[0]))
-        if x.dtype.kind != "M":
+        if np.array_equal(x, np.arange(n)):
             ax.set_xlabel("Row")
         ax.margins(x=0.02)
         n_changes = f"{len(places)} change{'' if len(places) == 1 else 's'}"
