@@ -35,8 +35,6 @@ from skdiscrepancy._nulls.pvalues import (
 
 # Numbers of an array of resamples, and resamples of a place, at a time.
 ROOM, FEW = 2**22, 50
-# Fewer groups have no pairs that are not near.
-MIN_GROUPS = 3
 
 
 def sums_before(M: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -119,10 +117,7 @@ def _largest(
 
 
 class Place(NamedTuple):
-    """The first row after a change, and the first and last row of its confidence set.
-
-    `member` says for each row of the last window whether it is in the set.
-    """
+    """The first row after a change, and the ends of its confidence set."""
 
     row: int
     low: int
@@ -140,8 +135,7 @@ def find_place(gram: Gram, least: int, confidence: float, options: Options) -> P
     while True:
         low, high = window
         last, size = size, max(1, -(-(high - low) // GROUPS))
-        inside = np.arange(low, high, size)
-        bounds = np.unique([0, *inside, high, n])
+        bounds = np.unique([0, *range(low, high, size), high, n])
         groups = np.diff(bounds)
         counts = np.multiply.outer(groups, groups) - np.diag(groups)
         H = centre_used(accurate_group_sums(gram, bounds).groups, counts)[0]

@@ -229,9 +229,9 @@ def change_point_test(
     >>> result.change_points.tolist()
     [50, 100]
     """
-    how: dict[str, Any] = {"integer": True, "optional": True}
-    max_changes = check_number(max_changes, "max_changes", least=1, **how)
-    min_size = check_number(min_size, "min_size", least=MIN_ROWS, **how)
+    whole: dict[str, Any] = {"integer": True, "optional": True}
+    max_changes = check_number(max_changes, "max_changes", least=1, **whole)
+    min_size = check_number(min_size, "min_size", least=MIN_ROWS, **whole)
     level = check_number(level, "level", strict=True, most=1)
     confidence = check_number(confidence, "confidence", least=0.5, most=0.999)
     estimator, settings = checked_test(MMDEstimator, params)
@@ -273,7 +273,7 @@ def change_point_test(
             place = finder.place(bounds[i], bounds[i + 2], test)
             found[i], bounds[i + 1] = (place, pvalue, test), place.row
     places = np.array(bounds[1:-1], dtype=np.int64)
-    intervals = [(place.low, place.high) for place, _, _ in found]
+    intervals = [place[1:] for place, _, _ in found]
     index: Any = getattr(X, "index", None)
     index = index if hasattr(index, "isin") else np.arange(n)
     return ChangePointResult(
@@ -333,11 +333,8 @@ def _drawn(table: Any, rows: Any) -> tuple[list[Any], np.ndarray]:
     if names_of(table):
         columns = read_columns(table)[:MAX_DRAWN]
         numbers = [c.values if c.codes is None else c.codes for c in columns]
-        known = [
-            np.where(c.missing, np.nan, v)
-            for c, v in zip(columns, numbers, strict=True)
-        ]
-        return [c.name for c in columns], np.column_stack(known)
+        missing = [c.missing for c in columns]
+        return [c.name for c in columns], np.where(missing, np.nan, numbers).T
     some = rows[:, :MAX_DRAWN]
     some = some.toarray() if hasattr(some, "toarray") else some
     if some.dtype.kind != "f":

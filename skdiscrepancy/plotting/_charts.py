@@ -1516,10 +1516,10 @@ class ChangePointDisplay(Display):
         for place, (first, last) in zip(
             places, np.asarray(self.intervals), strict=True
         ):
-            line = ax.axvline(x[place], color=VERMILLION, linestyle="--")
-            style = {"color": VERMILLION, "alpha": 0.25, "linewidth": 0}
+            style: dict[str, Any] = {"color": VERMILLION, "alpha": 0.25, "linewidth": 0}
             self.bands_.append(ax.axvspan(x[first], x[last], **style))
-            self.change_lines_.append(line)
+            style = {"color": VERMILLION, "linestyle": "--"}
+            self.change_lines_.append(ax.axvline(x[place], **style))
         drawn = self.lines_, self.means_, self.change_lines_, self.bands_
         labels = "series", "mean between changes", "change", "interval"
         for artists, label in zip(drawn, labels, strict=True):
@@ -1528,7 +1528,7 @@ class ChangePointDisplay(Display):
         if d > 1:
             ax.set_yticks(0.4 - np.arange(d), [plain(name) for name in self.names])
             ax.tick_params(axis="y", length=0)
-        elif self.names[0] != 0:
+        elif self.names[0] not in (0, None):
             ax.set_ylabel(plain(self.names[0]))
         if np.array_equal(x, np.arange(n)):
             ax.set_xlabel("Row")
