@@ -44,8 +44,8 @@ class ChangePointResult(Result):
     """Places at which the distribution of rows in order changes, with their p-values.
 
     :func:`~skdiscrepancy.change_point_test` returns this result. You can unpack the
-    test of the whole series as ``statistic, pvalue = result``. Two results are equal if
-    all their attributes are equal.
+    test of the whole series [1]_ as ``statistic, pvalue = result``. Two results are
+    equal if all their attributes are equal.
 
     The frame of :meth:`to_frame` has one row for each change, in the order of the rows:
     `label`, `change_point`, `low` and `high` (the interval) and `pvalue`. The method
@@ -79,6 +79,11 @@ class ChangePointResult(Result):
     --------
     skdiscrepancy.change_point_test : Computes the result.
     skdiscrepancy.plotting.ChangePointDisplay : Draws the series and its changes.
+
+    References
+    ----------
+    .. [1] Z. Harchaoui, F. Bach and E. Moulines, "Kernel change-point analysis",
+       NeurIPS 2008.
 
     Examples
     --------
