@@ -110,7 +110,6 @@ class ChangePointResult(Result):
 
     _display = "ChangePointDisplay"
     _item = "change"
-    _shown_first = "smallest p-values"
     _repr_rows = 10
 
     def __iter__(self) -> Iterator[float]:
@@ -127,9 +126,6 @@ class ChangePointResult(Result):
             "high": self.intervals[:, 1],
             "pvalue": self.pvalues,
         }
-
-    def _priorities(self) -> np.ndarray:
-        return self.pvalues
 
 
 @takes_parameters_of(
@@ -264,8 +260,10 @@ def change_point_test(
         place = finder.place(start, stop, test)
         found.append((place, pvalue, test))
         least = max(least_rows, MIN_PART * (test.block_length or 1))
-        # Rows of the interval may belong to both sides.
-        for a, b in ((start, place.low), (place.high, stop)):
+        # Rows near the place may belong to both sides. Other changes may be further.
+        near = finder._least(stop - start)
+        left, right = place.row - near, place.row + near
+        for a, b in ((start, max(left, place.low)), (min(right, place.high), stop)):
             if b - a >= least and len(found) != max_changes:
                 part = finder.test(a, b)
                 adjusted = max(pvalue, min(1.0, part.pvalue * n / (b - a)))
