@@ -211,6 +211,15 @@ def test_several_changes_are_found_and_corrected():
     assert change_point_test(X, min_size=70, **FEW).change_points.size == 1
 
 
+def test_a_wide_interval_does_not_hide_another_change():
+    X = noise(300, seed=5)
+    X[75:150] += 1.5
+    X[225:] *= 2.5
+    places = change_point_test(X, kernel="laplace", **FEW).change_points
+    assert len(places) == 3
+    assert np.abs(places - [75, 150, 225]).max() <= 10
+
+
 def test_no_change_has_no_places():
     result = change_point_test(noise(60), **FEW)
     assert result.pvalue > 0.05
