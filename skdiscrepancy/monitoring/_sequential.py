@@ -8,7 +8,7 @@ import warnings
 from array import array
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from typing import Any, cast
 
 import numpy as np
@@ -40,7 +40,6 @@ from skdiscrepancy._gram.feature_maps import (
 from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._models.dispatch import can_be_drawn_from, is_density_estimator
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.designs import CompleteV
 from skdiscrepancy.kernels._base import FeatureKernel, IndicatorKernel, refuse_balanced
 from skdiscrepancy.monitoring._monitor import HISTORY, IN_STREAM, StreamHistory
 from skdiscrepancy.tables import stacked
@@ -396,9 +395,9 @@ class SequentialMMDTest(SequentialTest):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features) or (n_rows,)
+        X : array-like of shape (n_rows, n_features) or (n_rows,)
             Rows of the first stream, in the order of their time.
-        Y : {array-like, sparse matrix} of shape (n_rows, n_features) or (n_rows,)
+        Y : array-like of shape (n_rows, n_features) or (n_rows,)
             The same number of rows of the second stream.
 
         Returns
@@ -533,9 +532,9 @@ class SequentialHSICTest(SequentialTest):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features) or (n_rows,)
+        X : array-like of shape (n_rows, n_features) or (n_rows,)
             Rows of the first variables, in the order of their time.
-        y : {array-like, sparse matrix} of shape (n_rows, n_targets) or (n_rows,)
+        y : array-like of shape (n_rows, n_targets) or (n_rows,)
             Second variables of these rows: numbers, or labels of any type.
 
         Returns
@@ -555,8 +554,8 @@ class SequentialHSICTest(SequentialTest):
 
     def _read(self, tables: list[Any]) -> tuple[Any, ...]:
         X, y = tables
-        settings = replace(self._source._check_params(), design=CompleteV())
-        return self._source._validated(X, _flat(y), settings)[:2]
+        settings = self._source._check_params()
+        return self._source._validated(X, _flat(y), settings, least=1)[:2]
 
     def _terms(self, rows: tuple[Any, ...], first: int) -> Iterator[Any]:
         for i in range(len(rows[0])):
