@@ -49,8 +49,6 @@ from skdiscrepancy.tables import stacked
 BETS, FULL = np.array([0.3, 0.6, 0.9]), 3.0
 # Number of rows from which the direction of the witness is trusted.
 TRUSTED = 100
-# Smallest number of rows to learn from.
-LEAST_WARMUP = 4
 # Rows that are drawn from a model at once.
 DRAWS = 64
 # What is learnt in the warm-up.
@@ -95,8 +93,7 @@ class Bets:
             if bet:
                 scale = FULL * np.sqrt(self.squares / self.n * (1 + TRUSTED / self.n))
                 shares = np.clip(_divided(payoffs, scale), -1.0, 1.0)
-                gains = np.log1p(BETS * shares[..., np.newaxis])
-                self.log_wealths = self.log_wealths + gains
+                self.log_wealths = self.log_wealths + np.log1p(BETS * shares[..., None])
             self.squares = check_finite(self.squares + np.square(payoffs))
         # New arrays, because a call that fails goes back to the old ones.
         self.witness, self.n = witness + new, self.n + 1
@@ -185,7 +182,7 @@ class SequentialTest(StreamHistory):
         self : estimator
             The test, with a wealth of 1.
         """
-        check_number(self.n_warmup, "n_warmup", integer=True, least=LEAST_WARMUP)
+        check_number(self.n_warmup, "n_warmup", integer=True, least=4)
         check_number(
             self.n_components, "n_components", integer=True, least=1, most=1024
         )
@@ -203,23 +200,23 @@ class SequentialTest(StreamHistory):
         return self
 
     @in_one_blas_thread
-    def _update(self, names: tuple[str, ...], *samples: Any) -> np.ndarray:
+    def _update(self, **samples: Any) -> np.ndarray:
         """Take new rows, and return whether the null is rejected after each of them."""
         if not hasattr(self, "_history"):
             self.reset()
         refuse_changed(self, "reset")
         check_value(self.level, "level")
-        for name, Z in zip(names, samples, strict=True):
+        for name, Z in samples.items():
             refuse_blocks(Z, name, "A sequential test takes rows one by one. ")
-        tables = [as_table(Z) for Z in samples]
+        tables = [Z if name == "y" else as_table(Z) for name, Z in samples.items()]
         sizes = [n_rows(table) for table in tables]
         if len(set(sizes)) > 1 or not sizes[0]:
-            found = " and ".join(map("{} has {} rows".format, names, sizes))
+            found = " and ".join(map("{} has {} rows".format, samples, sizes))
             raise ValueError(f"{found}, must have the same number, at least 1.")
         before, n_known = dict(vars(self)), len(self._history)
         self._bets = copy(self._bets)
         try:
-            self._take(names, tables, sizes[0])
+            self._take([*samples], tables, sizes[0])
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -230,7 +227,7 @@ class SequentialTest(StreamHistory):
             del self._history[: -2 * HISTORY]
         return pvalues <= self.level
 
-    def _take(self, names: tuple[str, ...], tables: list[Any], n: int) -> None:
+    def _take(self, names: list[str], tables: list[Any], n: int) -> None:
         """Learn from rows of the warm-up, and bet on later rows."""
         start = max(0, min(self.n_warmup - self.n_seen_, n))
         if start:
@@ -259,8 +256,7 @@ class SequentialTest(StreamHistory):
         estimator = self._estimator()
         rows = self._learn(estimator, warm)
         self._source, self._warm = estimator, []
-        found = vars(estimator).items()
-        self.__dict__.update({name: value for name, value in found if name in LEARNT})
+        self.__dict__.update({k: v for k, v in vars(estimator).items() if k in LEARNT})
         for term in self._terms(rows, 0):
             if term is not None:
                 self._bets.step(*term, bet=False)
@@ -405,7 +401,7 @@ class SequentialMMDTest(SequentialTest):
         rejected : ndarray of bool of shape (n_rows,)
             Whether the null hypothesis is rejected by this row or an earlier one.
         """
-        return self._update(("X", "Y"), X, Y)
+        return self._update(X=X, Y=Y)
 
     def _learn(self, estimator: Any, tables: list[Any]) -> tuple[Any, ...]:
         settings = estimator._check_params()
@@ -542,20 +538,18 @@ class SequentialHSICTest(SequentialTest):
         rejected : ndarray of bool of shape (n_rows,)
             Whether the null hypothesis is rejected by this row or an earlier one.
         """
-        return self._update(("X", "y"), X, y)
+        return self._update(X=X, y=y)
 
     def _learn(self, estimator: Any, tables: list[Any]) -> tuple[Any, ...]:
-        X, y = tables
-        rows = estimator._learn(X, _flat(y), estimator._check_params())[:2]
+        rows = estimator._learn(*tables, estimator._check_params())[:2]
         kernels = estimator.kernels_, estimator.target_kernels_
         both = zip(kernels, rows, self._seeds[:2], strict=True)
         self._maps = [row_maps(k, self.n_components, s, Z) for k, Z, s in both]
         return rows
 
     def _read(self, tables: list[Any]) -> tuple[Any, ...]:
-        X, y = tables
         settings = self._source._check_params()
-        return self._source._validated(X, _flat(y), settings, least=1)[:2]
+        return self._source._validated(*tables, settings, least=1)[:2]
 
     def _terms(self, rows: tuple[Any, ...], first: int) -> Iterator[Any]:
         for i in range(len(rows[0])):
@@ -575,11 +569,6 @@ def product_features(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the features of all products of a kernel on X with a kernel on y."""
     found = np.einsum("...kp,...lq->...klpq", x, y)
     return found.reshape(*x.shape[:-2], x.shape[-2] * y.shape[-2], -1)
-
-
-def _flat(y: Any) -> Any:
-    """Return an array of one column as targets are passed."""
-    return y[:, 0] if type(y) is np.ndarray and y.shape[1:] == (1,) else y
 
 
 @declares_parameters
@@ -684,7 +673,7 @@ class SequentialKSDTest(SequentialTest):
         rejected : ndarray of bool of shape (n_rows,)
             Whether the null hypothesis is rejected by this row or an earlier one.
         """
-        return self._update(("X",), X)
+        return self._update(X=X)
 
     def _estimator(self, *model: Any) -> Any:
         given = as_given(self.model)
@@ -709,14 +698,10 @@ class SequentialKSDTest(SequentialTest):
 
     def _terms(self, rows: tuple[Any, ...], first: int) -> Iterator[Any]:
         for i, x in enumerate(rows[0]):
-            x, z = (self._features(row) for row in (x, self._draw(first + i, x)))
+            X = np.stack((x, self._draw(first + i, x)))
+            x, z = features_of(self._maps, (X, self._source._gradients(X)), 2)
             # Under the model, the mean of the features is 0, so only the row is news.
             yield x - z, x
-
-    def _features(self, row: np.ndarray) -> np.ndarray:
-        """Return the Stein features of one row."""
-        X = row[np.newaxis]
-        return features_of(self._maps, (X, self._source._gradients(X)), 1)[0]
 
     def _draw(self, position: int, like: np.ndarray) -> np.ndarray:
         """Return the row that is drawn from the model for a row of the stream."""

@@ -1303,14 +1303,10 @@ class BatchScoresDisplay(Display):
         return self._legend("Scores of batches", ncols=3)
 
 
-# Words for the points, the vertical axis and the title of a stream.
+# Words for the vertical axis and the title of a stream.
 MONITOR_WORDS = {
-    "statistic": (
-        "alarm",
-        "Discrepancy to the reference",
-        "Statistic of the last rows",
-    ),
-    "wealth": ("rejected", "Wealth", "Wealth of bets against the null hypothesis"),
+    "statistic": ("Discrepancy to the reference", "Statistic of the last rows"),
+    "wealth": ("Wealth", "Wealth of bets against the null hypothesis"),
 }
 
 
@@ -1320,7 +1316,7 @@ class MonitorDisplay(Display):
     The statistic of the last rows is drawn over the position of the newest row, with
     its threshold [1]_. Points mark the rows with an alarm, and a dotted line shows the
     estimated change point. For a sequential test, the statistic is the wealth, and the
-    point is the first row at which the test rejects. Use :meth:`from_result` with a
+    alarm is the first row at which the test rejects. Use :meth:`from_result` with a
     fitted monitor or a sequential test, or their method `plot`.
 
     Read more in the :ref:`User Guide <monitoring>`.
@@ -1412,18 +1408,18 @@ class MonitorDisplay(Display):
         [self.threshold_line_] = ax.plot(position, self.threshold, **style)
         self.alarms_ = self.change_line_ = None
         if np.any(alarm := np.asarray(self.alarm, dtype=bool)):
-            style = {"color": VERMILLION, "markersize": 3, "label": words[0]}
+            style = {"color": VERMILLION, "markersize": 3, "label": "alarm"}
             some = position[alarm], statistic[alarm]
             [self.alarms_] = ax.plot(*some, "o", **style)
         if self.change_point is not None:
             label = f"change at row {self.change_point}"
             style = {"color": VERMILLION, "linestyle": ":", "label": label}
             self.change_line_ = ax.axvline(self.change_point, **style)
-        ax.set(xlabel="Row of the stream", ylabel=words[1])
+        ax.set(xlabel="Row of the stream", ylabel=words[0])
         ax.set_yscale("log" if self.name == "wealth" else "linear")
         ax.margins(x=0.02)
         whole_numbers(ax.xaxis)
-        return self._legend(words[2], ncols=4)
+        return self._legend(words[1], ncols=4)
 
 
 class SelectionDisplay(Display):
