@@ -55,19 +55,29 @@ def stream_targets():
                 **options,
             ),
         )
-    for name, second, rows in [
-        ("SequentialMMDTest", "Y", data.samples("X", "Y", widest=12)),
-        ("SequentialHSICTest", "y", data.with_target("X", "y", widest=12, many=60)),
+    of_model = {n: v for n, v in SEQUENTIAL.items() if n not in ("kernel", "encoder")}
+    of_model["kernel"] = params.KSD["kernel"]
+    model = data.with_model("X", fitted=True, functions=False)
+    for name, made, second, rows, members in [
+        ("SequentialMMDTest", "", "Y", data.samples("X", "Y", widest=12), SEQUENTIAL),
+        (
+            "SequentialHSICTest",
+            "",
+            "y",
+            data.with_target("X", "y", widest=12, many=60),
+            SEQUENTIAL | params.TARGET,
+        ),
+        ("SequentialKSDTest", "model, ", "", model, of_model),
     ]:
         yield (
             name,
             target(
-                f"{name}({{keywords}}).update(X, {second})",
+                f"{name}({made}{{keywords}}).update(X{second and ', ' + second})",
                 rows,
-                SEQUENTIAL,
+                members,
                 callables=name,
                 always=["n_warmup", "n_components", "n_bandwidths", "random_state"],
-                also=("X", second),
+                also=("X", *filter(None, [second])),
                 documented=are_alarms,
             ),
         )
