@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 
 from skdiscrepancy._data.arrays import as_block, n_rows, refuse_blocks, take_rows
 from skdiscrepancy._data.checks import (
@@ -101,8 +100,9 @@ class Bets:
     @property
     def log_wealth(self) -> Any:
         """Logarithm of the mean wealth over kernels and fractions."""
-        logs = self.log_wealths
-        return logsumexp(logs, axis=(-2, -1)) - np.log(np.prod(logs.shape[-2:]))
+        largest = self.log_wealths.max(axis=(-2, -1))
+        ratios = np.exp(self.log_wealths - largest[..., np.newaxis, np.newaxis])
+        return largest + np.log(ratios.mean(axis=(-2, -1)))
 
 
 def _divided(a: np.ndarray, b: np.ndarray) -> np.ndarray:
