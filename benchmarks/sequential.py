@@ -2,7 +2,8 @@
 
 Usage: ``python benchmarks/sequential.py [--part level|delay] [--streams N] [--rows N]
 [--seed N] [--output DIR]``. It prints a line for each setting and writes
-``sequential.csv``; lines of the other part are kept. One thread.
+``sequential.csv``; lines of the other part are kept, and so are lines of other
+seeds. One thread.
 
 Levels are of many streams side by side, with 16 random features (8 for HSIC) and
 kernels that are learnt from one warm-up for all streams of a setting. Delays are of the
@@ -194,13 +195,17 @@ def main():
     path, lines = args.output / "sequential.csv", {}
     if path.exists():
         with path.open() as file:
-            lines = {line["setting"]: line for line in csv.DictReader(file)}
+            lines = {
+                (line["setting"], int(line["seed"])): line
+                for line in csv.DictReader(file)
+            }
     n = args.streams
     for name in [*LEVELS, *DELAYS]:
         part = "level" if name in LEVELS else "delay"
         if args.part not in (None, part) or args.only not in name:
             continue
-        start, line = perf_counter(), {"setting": name, "streams": n}
+        start = perf_counter()
+        line = {"setting": name, "seed": args.seed, "streams": n}
         if part == "level":
             changes, model = LEVELS[name]
             rng = np.random.RandomState(args.seed)
@@ -213,9 +218,9 @@ def main():
             low, median, high = np.quantile(delays, [0.25, 0.5, 0.75], method="lower")
             line |= {"rows": args.rows, "rejected": float(np.mean(delays < np.inf))}
             line |= {"lower quartile": low, "median": median, "upper quartile": high}
-        lines[name] = line
+        lines[name, args.seed] = line
         print(line, f"{perf_counter() - start:.0f} s", flush=True)
-        fields = ["setting", "streams", "rows", "rejected"]
+        fields = ["setting", "seed", "streams", "rows", "rejected"]
         fields += ["lower quartile", "median", "upper quartile"]
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, fields, restval="")
