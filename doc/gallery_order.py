@@ -19,6 +19,7 @@ ORDER = [
     "plot_text_drift.py",
     "plot_image_drift.py",
     "plot_cka.py",
+    "plot_sensitivity.py",
     "plot_fairness.py",
     "plot_feature_selection.py",
     "plot_model_checking.py",
