@@ -57,9 +57,9 @@ for ax, (name, other) in zip(
 plt.show()
 # %%
 # The first layers of both networks arrange the images almost alike (CKA of 0.93), and
-# the outputs agree less (0.78), although both networks are right for 96 % of images.
-# The network of shuffled labels is a warning: its first layer has a CKA of 0.79 to a
-# trained layer, because any layer near the pixels keeps their geometry. Only its deep
-# layers have nothing in common with the trained network. So compare a CKA with one of
-# an untrained network, not with 0. CKA with a linear kernel looks at the directions of
-# large variance, and a few of them can decide its value.
+# the outputs agree less (0.78), although both networks are right for at least 96 % of
+# images. The network of shuffled labels is a warning: its first layer has a CKA of 0.79
+# to a trained layer, because any layer near the pixels keeps their geometry. Only its
+# deep layers have nothing in common with the trained network. So compare a CKA with one
+# of an untrained network, not with 0. CKA with a linear kernel looks at the directions
+# of large variance, and a few of them can decide its value.

@@ -76,10 +76,10 @@ for ax, (title, table) in zip(axes[1:], panels.items(), strict=True):
 plt.show()
 
 # %%
-# Cars hardly changed until 1973, and after the oil crisis they drifted away. In 1982
-# every column differs, the origin as well. MMD gives a p-value and an effect size, and
-# controls the false positive rate for the whole report. But it is not always the most
-# powerful check. In 1976 and 1977 the report detects nothing, although the AUC of 0.89
-# in 1977 shows that a classifier knows the cars: fewer gallons for the same power, a
-# change of several columns together. An AUC needs no kernel, but it has no p-value, and
-# it needs a model that suits the table. Use both.
+# Cars hardly changed until 1973, and then they drifted away. In 1982 every column
+# differs, the origin as well. The report gives a p-value and an effect size, and
+# controls the false positive rate for the whole table. But it is not always the most
+# powerful check. In 1977 it detects nothing, although the AUC of 0.89 shows that a
+# classifier recognises the new cars, and Kolmogorov-Smirnov detects their mileage. An
+# AUC has no p-value, and it needs a model that suits the table. Kolmogorov-Smirnov does
+# not see columns that change only together. Use several checks.

@@ -75,5 +75,4 @@ plt.show()
 # accuracy tells another story. A dead pixel, less light, noise and blur cost almost
 # nothing, so an alarm does not say that your model fails. Shifted and mirrored images
 # halve the accuracy. MMD detects 5 % of shifted images in most batches, but it misses
-# 10 % of mirrored images, because many mirrored digits look like other digits. Watch
-# the predictions of the classifier as well.
+# 10 % of mirrored images. Watch the predictions of the classifier as well.

@@ -80,8 +80,8 @@ plt.show()
 
 # %%
 # With 40 % of names from Alaska, all tests detect the drift in every batch. With 20 %
-# they rarely do, because a hundred short names say little. The length of a text, with a
-# Kolmogorov-Smirnov test, does almost as well here, since names in Alaska are short.
-# But length does not see a change of topic, and words show what has changed: seaplane
-# bases (SPB) and bays instead of municipal and county airports. TF-IDF does not know
-# that two words mean the same. If that matters, use embeddings of a language model.
+# they rarely do, because a hundred short names say little. The length of a text does
+# almost as well here, since names in Alaska are short. But length does not see a change
+# of topic, and words show what has changed: seaplane bases (SPB) and bays instead of
+# municipal and county airports. TF-IDF does not know that two words mean the same. If
+# that matters, use embeddings of a language model.
