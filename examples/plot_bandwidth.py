@@ -85,7 +85,7 @@ plt.show()
 
 # %%
 # With nine clusters, the median distance of 28 is far larger than a cluster, and the
-# test with this bandwidth detects nothing. Only the two smallest bandwidths see the
+# test with this bandwidth detects nothing. Only the four smallest bandwidths see the
 # change. That is enough for the test with many bandwidths (p = 0.001), and you did not
 # have to know the scale. But many bandwidths do not always help. The smallest one is
 # half of the 5 % quantile of the distances. With 25 clusters, only 4 % of all pairs of

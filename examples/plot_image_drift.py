@@ -43,7 +43,7 @@ fractions = [0.05, 0.1, 0.3, 1]
 shown, accuracy, detected = {}, {}, {}
 for name, fault in faults.items():
     bad = fault(X.reshape(-1, 8, 8))
-    shown[name], bad = bad[y == 7][0], bad.reshape(X.shape)
+    shown[name], bad = bad[y == 5][5], bad.reshape(X.shape)
     accuracy[name] = classifier.score(bad, y)
     pvalues = np.empty((6, len(fractions)))
     for i, rows in enumerate(rng.permuted([np.arange(len(X))] * 6, axis=1)[:, :200]):
