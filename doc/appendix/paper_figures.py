@@ -1,11 +1,4 @@
-"""Draw the designs of the paper, and the precision of each design.
-
-The page of figures calls both functions. From the shell, ::
-
-    python doc/appendix/paper_figures.py
-
-shows both figures.
-"""
+"""Draw the designs of the paper, and the precision of each design."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -95,9 +88,3 @@ def precision(n_rows=256, n_repetitions=40):
     panels[0].set_yticks(ticks, ticks)
     panels[0].legend(loc="lower left")
     return figure
-
-
-if __name__ == "__main__":
-    paper_designs()
-    precision()
-    plt.show()
