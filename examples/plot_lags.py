@@ -52,9 +52,9 @@ below.legend()
 plt.show()
 
 # %%
-# The number of sunspots depends on the numbers one or two years, half a cycle, one
-# cycle and two cycles ago. A cycle lasts about eleven years. If the years are shuffled,
-# every lag has a tiny p-value, even lag 3, where correlation and CKA almost vanish. The
-# blocks cost power: they only shift the series, so 287 years give no p-value below
-# 0.004. And a lag may matter only through the lags before it. To ask what lag 11 adds,
-# use :func:`~skdiscrepancy.conditional_hsic_test`.
+# The number of sunspots depends on the numbers one or two years ago, and half a cycle,
+# one, one and a half, and two cycles ago. A cycle lasts about eleven years. If the
+# years are shuffled, every lag has a tiny p-value, even lag 3, where correlation and
+# CKA almost vanish. The blocks cost power: they only shift the series, so 287 years
+# give no p-value below 0.004. And a lag may matter only through the lags before it. To
+# ask what lag 11 adds, use :func:`~skdiscrepancy.conditional_hsic_test`.

@@ -46,7 +46,8 @@ plt.show()
 # %%
 # As pairs, the years differ with p = 0.001. As two unrelated samples, p = 0.024,
 # because the sites differ more than the years. Each site differs on its own, too, and
-# Morris goes the other way. W. S. Cleveland suspected that its years were swapped. But
-# what do the 60 pairs prove? If the weather of a year hits a whole site, the six sites
-# are the observations. With ``clusters``, p = 0.47, because six sites, one of which
-# goes the other way, are weak evidence. Use clusters whenever pairs share their fate.
+# Morris goes the other way. W. S. Cleveland (1993) suspected that its years were
+# swapped. But what do the 60 pairs prove? If the weather of a year hits a whole site,
+# the six sites are the observations. With ``clusters``, p = 0.47, because six sites,
+# one of which goes the other way, are weak evidence. Use clusters whenever pairs share
+# their fate.
