@@ -182,13 +182,41 @@ def test_lines_of_the_readme_fit_into_100_columns():
     assert not [line for line in README.splitlines() if len(line) > 100]
 
 
-def test_code_of_the_readme_prints_what_its_comments_say():
-    # Users copy all blocks into one session, so they share their names.
+def code_of_the_readme():
+    """Return all blocks of README.rst, which users copy into one session."""
     blocks = re.findall(r"\.\. code-block:: python\n\n((?: {4}.*\n|\n)+)", README)
-    code = "\n".join(textwrap.dedent(block) for block in blocks)
+    return "\n".join(textwrap.dedent(block) for block in blocks)
+
+
+def rows_of_the_readme():
+    """Return the questions and the calls of the table in README.rst."""
+    _, _, body, _ = re.split(r"^=+  =+\n", README, flags=re.MULTILINE)
+    return [
+        (question.strip(), call.strip("`"))
+        for question, call in (line.split("  ``") for line in body.splitlines())
+    ]
+
+
+def test_code_of_the_readme_prints_what_its_comments_say():
+    code = code_of_the_readme()
     promised = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})
     assert promised
     assert printed.getvalue().splitlines() == promised
+
+
+def test_every_call_of_the_readme_runs_on_its_example():
+    names = {name: getattr(skdiscrepancy, name) for name in skdiscrepancy.__all__}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(code_of_the_readme(), names)
+    for _, call in rows_of_the_readme():
+        assert eval(call, names) is not None, call
+
+
+def test_readme_has_the_first_eight_questions_of_the_guide():
+    page = (ROOT / "doc" / "user_guide" / "questions.rst").read_text(encoding="utf-8")
+    questions = re.findall(r"^   \* - (.*)$", page, flags=re.MULTILINE)
+    assert len(rows_of_the_readme()) == 8
+    assert [row[0] for row in rows_of_the_readme()] == questions[1:9]
