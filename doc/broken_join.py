@@ -24,7 +24,7 @@ PATH = Path(__file__).parent / "_static" / "broken_join.png"
 def draw():
     """Return the figure."""
     wine = load_wine(as_frame=True).data
-    wine = wine[["alcohol", "total_phenols", "flavanoids", "hue"]]
+    wine = wine[["total_phenols", "flavanoids", "color_intensity", "hue"]]
     old, new = train_test_split(wine, test_size=0.5, random_state=0)
     joined = new.assign(flavanoids=np.roll(new["flavanoids"], 1))
     pvalue = mmd_test(old, joined, random_state=0).pvalue
