@@ -5,6 +5,7 @@
 import ast
 import contextlib
 import dataclasses
+import functools
 import inspect
 import io
 import re
@@ -209,6 +210,10 @@ def test_code_of_the_readme_prints_what_its_comments_say():
 
 def test_every_call_of_the_readme_runs_on_its_example():
     names = {name: getattr(skdiscrepancy, name) for name in skdiscrepancy.__all__}
+    for name, thing in names.items():
+        # Seeded: about 1 in 20 draws warns of poor regressions, also of good ones.
+        if inspect.isfunction(thing) and name.endswith(("_test", "_report")):
+            names[name] = functools.partial(thing, random_state=0)
     with contextlib.redirect_stdout(io.StringIO()):
         exec(code_of_the_readme(), names)
     for _, call in rows_of_the_readme():
