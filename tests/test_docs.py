@@ -15,6 +15,7 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import numpydoc.docscrape
 import numpydoc.validate
 import pytest
@@ -225,3 +226,20 @@ def test_readme_has_the_first_eight_questions_of_the_guide():
     questions = re.findall(r"^   \* - (.*)$", page, flags=re.MULTILINE)
     assert len(rows_of_the_readme()) == 8
     assert [row[0] for row in rows_of_the_readme()] == questions[1:9]
+
+
+def test_every_call_beside_a_function_of_r_runs():
+    page = (ROOT / "doc" / "coming_from.rst").read_text(encoding="utf-8")
+    table = page.partition("From R\n------\n")[2]
+    calls = [
+        call
+        for line in table.splitlines()
+        if re.match(r"``\w+::", line)
+        for call in re.findall(r"``(\w+\(.*?\).*?)``", line)
+    ]
+    X, Y = np.random.RandomState(0).normal(size=(2, 40, 1))
+    names = {name: getattr(skdiscrepancy, name) for name in skdiscrepancy.__all__}
+    names |= {"X": X, "Y": Y, "y": Y[:, 0], "Z": X + Y, "labels": np.repeat([0, 1], 20)}
+    assert len(calls) == 6
+    for call in calls:
+        assert eval(call, names) is not None, call
