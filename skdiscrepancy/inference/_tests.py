@@ -164,8 +164,8 @@ def mmd_test(
     n_corrupted : int or float, default=0
         Number, or fraction, of rows that may be corrupted; see :ref:`corrupted`.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time. None uses exact
-        kernels. "auto" is None up to 10 000 rows in total, and 256 above.
+        Number of random features for each kernel, for linear time: "auto" is None (exact
+        kernels) up to 10 000 rows in total, and 256 above.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`.
 
@@ -305,8 +305,8 @@ def hsic_test(
     A small p-value means that y depends on X, in any form.
 
     The test compares the largest normalised unbiased HSIC [1]_, or squared correlation
-    of :ref:`mean similarities <similarities>`, of all pairs of kernels with permutations
-    of y. `n_corrupted` makes it robust to corrupted rows [2]_.
+    of :ref:`mean similarities <similarities>`, of all pairs of kernels with
+    permutations of y. `n_corrupted` makes it robust to corrupted rows [2]_.
 
     By default, the type I error (false positive rate) is exact. Exact kernels take
     O(n^2) time and O(n) memory, and random features linear time.
@@ -336,8 +336,8 @@ def hsic_test(
         Number of consecutive rows that stay together if the rows are a :ref:`series
         <series>`. None warns if rows depend on each other, and 1 does not.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time. None uses exact
-        kernels. "auto" is None up to 10 000 rows in total, and 256 above.
+        Number of random features for each kernel, for linear time: "auto" is None (exact
+        kernels) up to 10 000 rows in total, and 256 above.
     clusters : str, array-like of shape (n_samples,) or None, default=None
         A column of X, or a label for each row, to keep :ref:`rows with the same label
         <clusters>` together.
@@ -437,8 +437,8 @@ def ksd_test(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, such as importance weights, for ``method="wild"``.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time. None uses exact
-        kernels. "auto" is None up to 10 000 rows in total, and 256 above.
+        Number of random features for each kernel, for linear time: "auto" is None (exact
+        kernels) up to 10 000 rows in total, and 256 above.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`.
 
@@ -1112,8 +1112,8 @@ def conditional_hsic_test(
     encoder : "auto", None or transformer, default="auto"
         How to encode DataFrames that do not hold only numbers; see :ref:`tables`.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time. None uses exact
-        kernels. "auto" is None up to 10 000 rows in total, and 256 above.
+        Number of random features for each kernel, for linear time: "auto" is None (exact
+        kernels) up to 10 000 rows in total, and 256 above.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`.
 
