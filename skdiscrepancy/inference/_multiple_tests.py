@@ -91,17 +91,10 @@ VALUES = (str, bytes, bool, np.bool_, Real, Decimal, type(None))
 
 @dataclass(frozen=True, eq=False)
 class ColumnSample:
-    """One column of one or two tables.
+    """One column of one or two tables, and its fractions of missing values.
 
-    Attributes
-    ----------
-    stored : list of {ndarray, sparse array, LazyRows} of shape (n_samples, n_columns)
-        The column in each table. Numbers with missing values have two columns. Labels
-        that are read by blocks have a column for each label.
-    of_labels : bool
-        Whether the column holds labels.
-    missing : list of float
-        Fraction of missing values in each table.
+    Numbers with missing values have two columns, and labels that are read by blocks
+    have a column for each label.
     """
 
     stored: list[Any]
@@ -286,16 +279,16 @@ class ColumnTestsResult(Result):
     """Tests of all columns of a table, with p-values corrected for their number.
 
     The corrections control the false discovery rate [1]_ or the family-wise error rate.
-    Tables and :meth:`plot`, which draws a
-    :class:`~skdiscrepancy.plotting.ColumnTestsDisplay`, show the smallest p-value first.
-    The attributes have the order of your columns.
+
+    Tables show the smallest p-value first. The attributes have the order of your
+    columns. :meth:`plot` draws a :class:`~skdiscrepancy.plotting.ColumnTestsDisplay`.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Attributes
     ----------
     feature_names : list of length n_features
-        Names of the columns, "x0", "x1" and so on for an array.
+        Names of the columns.
     statistics : ndarray of shape (n_features,)
         Pooled statistic of each column.
     pvalues : ndarray of shape (n_features,)
@@ -552,8 +545,8 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTestsRe
     kernel : str, kernel object or list of them, default="laplace"
         Kernels for the columns of numbers.
     n_resamples : int or None, default=None
-        Number of resamples of each test. None is 100 times the number of columns, at
-        least 999, unless 999 resamples give a p-value above 0.05.
+        Number of resamples of each test. None is 100 per column, at least 999, unless
+        999 give a p-value above 0.05.
     encoder : "auto" or None, default="auto"
         "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
     **params : dict
@@ -635,8 +628,8 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
         Kernels for the columns of numbers.
     n_resamples : int or None, default=None
-        Number of resamples of each test. None is 100 times the number of columns, at
-        least 999, unless 999 resamples give a p-value above 0.05.
+        Number of resamples of each test. None is 100 per column, at least 999, unless
+        999 give a p-value above 0.05.
     encoder : "auto" or None, default="auto"
         "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
     **params : dict
@@ -768,9 +761,9 @@ def _parts(rows: Any, labels: np.ndarray) -> tuple[list[Any], list[Any]]:
 class KSampleResult(Result):
     """Test of several samples, and the tests of all pairs of them.
 
-    You can unpack the test of all samples as ``statistic, pvalue = result``. By
-    default, the p-values of pairs are corrected as in [1]_. The frame has one row for
-    each pair. :meth:`plot` draws a :class:`~skdiscrepancy.plotting.KSampleDisplay`.
+    You can unpack ``statistic, pvalue = result`` of all samples. By default, the
+    p-values of pairs are corrected as in [1]_. :meth:`plot` draws a
+    :class:`~skdiscrepancy.plotting.KSampleDisplay`.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -802,7 +795,6 @@ class KSampleResult(Result):
     See Also
     --------
     skdiscrepancy.k_sample_test : Computes the result.
-    skdiscrepancy.plotting.KSampleDisplay : Draws the pairs.
 
     References
     ----------
@@ -885,10 +877,11 @@ def k_sample_test(
     A small `pvalue` means that at least two samples differ, in any way, and
     `adjusted_pvalues` say which. The type I errors (false positive rates) are exact.
 
-    The first test compares the mean of the unbiased squared MMD of all pairs, weighted
-    by the products of their sizes as in DISCO [1]_, with permutations of all rows. Each
-    pair then has its own permutations, with the same kernels. By default, the p-values
-    of pairs are corrected as in [2]_. Time and memory are as for :func:`mmd_test`.
+    The first test compares the mean unbiased MMD of all pairs, weighted by the products
+    of their sizes as in DISCO [1]_, with permutations of all rows. Each pair then has
+    its own permutations. By default, the p-values of pairs are corrected as in [2]_.
+
+    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -900,14 +893,12 @@ def k_sample_test(
     groups : str, array-like of shape (n_samples,) or None, default=None
         Column with the sample of each row, or one label for each row.
     correction : {"shaffer", "holm", "bh", "by"} or None, default="shaffer"
-        "shaffer" and "holm" (never more powerful) control the probability of any false
+        "shaffer" and the less powerful "holm" control the probability of any false
         discovery, "bh" and "by" the false discovery rate. None does not correct.
     n_resamples : int or None, default=None
-        Number of permutations of each test. None is 100 times the number of pairs, at
-        least 999.
+        Number of resamples of each test. None is 100 per pair, at least 999.
     clusters : str, list of array-like, array-like or None, default=None
-        A column, or labels of the rows of each sample, to keep :ref:`rows with the same
-        label <clusters>` together.
+        Column or labels that say which :ref:`rows belong together <clusters>`.
     **params : dict
         Parameters of :func:`mmd_test`.
 
@@ -1006,10 +997,10 @@ def k_sample_test(
 def shaffer_pvalues(pvalues: np.ndarray, n_samples: int) -> np.ndarray:
     """Correct the p-values of all pairs of samples by the first procedure of Shaffer.
 
-    Equality of distributions is transitive, so not every number of pairs can be equal:
-    if one of three pairs differs, at least one other pair differs too. Where Holm's
-    procedure multiplies a p-value with the number of pairs that are not yet rejected,
-    this procedure takes the largest possible number of equal pairs among them.
+    Equality is transitive: if one of three pairs differs, another pair differs too. So
+    where Holm's procedure multiplies a p-value with the number of pairs that are not
+    yet rejected, this procedure takes the largest possible number of equal pairs among
+    them.
     """
     possible = np.array(sorted(_numbers_of_equal_pairs(n_samples)))
     left = np.arange(len(pvalues), 0, -1)

@@ -124,16 +124,15 @@ def mmd_test(
 ) -> TestResult:
     """Test whether two samples have the same distribution.
 
-    A small p-value means that the distributions differ in any way, as by data drift
-    (covariate shift). All columns of a DataFrame count the same. Distances between rows
-    of an array are taken as they are.
+    A small p-value means that the distributions differ in any way (data drift,
+    covariate shift). Columns of a DataFrame count the same. Distances between rows of
+    an array are taken as they are.
 
     The test adds to the unbiased MMD of each kernel a statistic that detects changes of
     scale and correlation [1]_, and compares the largest sum with permutations of groups
-    of rows [2]_. `n_corrupted` makes it robust to corrupted rows [3]_.
+    of rows [2]_. By default, its type I error (false positive rate) is exact.
 
-    By default, the type I error (false positive rate) is exact. Exact kernels take
-    O(n^2) time and O(n) memory, and random features linear time.
+    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -157,15 +156,14 @@ def mmd_test(
         Number of consecutive rows that stay together if the rows are a :ref:`series
         <series>`. None warns if rows depend on each other, and 1 does not.
     clusters : str, tuple of two array-like or None, default=None
-        A column, or labels of the rows of X and of Y, to keep :ref:`rows with the same
-        label <clusters>` together.
+        Column or labels that say which :ref:`rows belong together <clusters>`.
     paired : bool, default=False
         Whether row i of X and row i of Y are :ref:`from one subject <paired>`.
     n_corrupted : int or float, default=0
         Number, or fraction, of rows that may be corrupted; see :ref:`corrupted`.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time: "auto" is None (exact
-        kernels) up to 10 000 rows in total, and 256 above.
+        Number of random features for each kernel, for linear time: "auto" is None
+        (exact kernels) up to 10 000 rows in total, and 256 above.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`.
 
@@ -186,8 +184,6 @@ def mmd_test(
        2024.
     .. [2] C. Domingo-Enrich, R. Dwivedi and L. Mackey, "Cheap permutation testing",
        2025.
-    .. [3] A. Schrab and I. Kim, "Robust kernel hypothesis testing under data
-       corruption", AISTATS 2025.
 
     Examples
     --------
@@ -306,10 +302,9 @@ def hsic_test(
 
     The test compares the largest normalised unbiased HSIC [1]_, or squared correlation
     of :ref:`mean similarities <similarities>`, of all pairs of kernels with
-    permutations of y. `n_corrupted` makes it robust to corrupted rows [2]_.
+    permutations of y. By default, its type I error (false positive rate) is exact.
 
-    By default, the type I error (false positive rate) is exact. Exact kernels take
-    O(n^2) time and O(n) memory, and random features linear time.
+    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -336,11 +331,10 @@ def hsic_test(
         Number of consecutive rows that stay together if the rows are a :ref:`series
         <series>`. None warns if rows depend on each other, and 1 does not.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time: "auto" is None (exact
-        kernels) up to 10 000 rows in total, and 256 above.
+        Number of random features for each kernel, for linear time: "auto" is None
+        (exact kernels) up to 10 000 rows in total, and 256 above.
     clusters : str, array-like of shape (n_samples,) or None, default=None
-        A column of X, or a label for each row, to keep :ref:`rows with the same label
-        <clusters>` together.
+        Column or labels that say which :ref:`rows belong together <clusters>`.
     n_corrupted : int or float, default=0
         Number, or fraction, of rows that may be corrupted; see :ref:`corrupted`.
     **params : dict
@@ -361,8 +355,6 @@ def hsic_test(
     ----------
     .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
        2012.
-    .. [2] A. Schrab and I. Kim, "Robust kernel hypothesis testing under data
-       corruption", AISTATS 2025.
 
     Examples
     --------
@@ -401,12 +393,13 @@ def ksd_test(
     """Test whether a sample comes from a model (goodness of fit).
 
     A small p-value means that the model does not fit. If you fitted the model to these
-    rows, the test rejects too rarely. In this case, test held-out rows, or pass the
-    unfitted model and ``method="parametric"``.
+    rows, the test rejects too rarely. Test held-out rows instead, or pass the unfitted
+    model and ``method="parametric"``.
 
     The test compares the largest normalised unbiased KSD of all kernels with draws of
-    the wild bootstrap [1]_. The type I error (false positive rate) is accurate for many
-    rows. Time and memory are as for :func:`mmd_test`.
+    the wild bootstrap [1]_. Its type I error is accurate for many rows.
+
+    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -437,8 +430,8 @@ def ksd_test(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, such as importance weights, for ``method="wild"``.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time: "auto" is None (exact
-        kernels) up to 10 000 rows in total, and 256 above.
+        Number of random features for each kernel, for linear time: "auto" is None
+        (exact kernels) up to 10 000 rows in total, and 256 above.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`.
 
@@ -703,11 +696,7 @@ def refuse_parts(
 
 
 def read_variable(Z: Any, name: str, values: dict[str, Any]) -> tuple[Any, list[Any]]:
-    """Return the rows of one variable, and its kernels with numbers as bandwidths.
-
-    Labels are strings, booleans, and integers with at most 20 distinct values, some of
-    them equal. Their only kernel is the indicator kernel.
-    """
+    """Return the rows of one variable, and its kernels with numbers as bandwidths."""
     encoder, kernels = values["encoder"], values["kernel"]
     all_labels = all(isinstance(kernel, IndicatorKernel) for kernel in kernels)
     rows, labels = Z, False
@@ -770,9 +759,8 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     even if all pairs are independent. By default, the type I error is exact.
 
     The test compares the largest V-statistic of dHSIC [1]_ over all kernels, each
-    standardised, with cyclic shifts of the variables against each other. For d
-    variables, exact kernels take O(n_resamples d n^2) time and O(n) memory, and random
-    features linear time.
+    standardised, with cyclic shifts of the variables against each other. Exact kernels
+    take O(n_resamples d n^2) time for d variables, and random features linear time.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -931,8 +919,7 @@ class ConditionalTestResult(TestResult):
 
     See Also
     --------
-    skdiscrepancy.conditional_hsic_test : Returns this result.
-    skdiscrepancy.plotting.NullDistributionDisplay : Draws the null distribution.
+    skdiscrepancy.conditional_hsic_test : Computes the result.
 
     References
     ----------
@@ -973,11 +960,10 @@ ROUNDING = 1e-12
 def components_of(
     kernels: Sequence[KernelLike], rows: np.ndarray
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the leading components of centred kernels, in O(n rank) memory.
+    """Return the leading components of all centred kernels, and mixtures of components.
 
-    All kernels share the principal components of the features of all kernels, so that
-    one regression serves all of them. Each kernel has the same total variance. For each
-    kernel, one of the mixtures turns the components into its features.
+    All kernels share the principal components of their features, each kernel with the
+    same total variance. A mixture turns the components into the features of a kernel.
     """
     if isinstance(rows, np.ndarray) and encode_labels(rows).max() == 0:
         factors = [np.zeros((1, len(rows))) for _ in kernels]
@@ -1072,10 +1058,9 @@ def conditional_hsic_test(
     it for fairness, redundant columns, batch effects or causal graphs.
 
     The U-statistic is the mean of k(z_i, z_j) <r_i, r_j> <q_i, q_j>, where r and q are
-    the residuals of the kernel features of X and of y, regressed on Z [1]_, [2]_. The
-    wild bootstrap gives its p-value, in O(n^2) time with exact kernels. No such test is
-    exact [3]_: the p-value is only as good as the regressions. The test warns if they
-    clearly fail.
+    residuals of kernel features of X and of y, regressed on Z [1]_. The wild bootstrap
+    gives its p-value, in O(n^2) time with exact kernels. The p-value is only as good as
+    the regressions [2]_, and the test warns if they clearly fail.
 
     Read more in the :ref:`User Guide <conditional>`.
 
@@ -1086,7 +1071,7 @@ def conditional_hsic_test(
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.
     given : {array-like, sparse matrix} of shape (n_samples, n_given) or (n_samples,)
-        The variables Z: numbers, or labels, which become indicator columns.
+        The variables Z: numbers, or labels of any type.
     regressor : regressor or None, default=None
         Regressor for several targets, which is cross-fitted. None is a Gaussian
         process, for smooth functions.
@@ -1101,7 +1086,7 @@ def conditional_hsic_test(
     kernel : str, kernel object or list of them, default="gaussian"
         Positive definite kernels on X. At most 32 components are used.
     target_kernel : "auto", str, kernel object or list of them, default="auto"
-        Kernels on y. "auto" is "indicator" for labels, and `kernel` for numbers.
+        Kernels on y. "auto" is "indicator" for labels, else `kernel`.
     bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
             default=None
         Bandwidths of the kernels that do not have their own; see :ref:`kernels`. None
@@ -1112,8 +1097,8 @@ def conditional_hsic_test(
     encoder : "auto", None or transformer, default="auto"
         How to encode DataFrames that do not hold only numbers; see :ref:`tables`.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time: "auto" is None (exact
-        kernels) up to 10 000 rows in total, and 256 above.
+        Number of random features for each kernel, for linear time: "auto" is None
+        (exact kernels) up to 10 000 rows in total, and 256 above.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`.
 
@@ -1131,9 +1116,7 @@ def conditional_hsic_test(
     ----------
     .. [1] K. Zhang et al., "Kernel-based conditional independence test and application
        in causal discovery", UAI 2011.
-    .. [2] R. Pogodin et al., "Efficient conditionally invariant representation
-       learning", ICLR 2023.
-    .. [3] R. D. Shah and J. Peters, "The hardness of conditional independence testing
+    .. [2] R. D. Shah and J. Peters, "The hardness of conditional independence testing
        and the generalised covariance measure", Annals of Statistics 48, 2020.
 
     Examples
