@@ -788,7 +788,7 @@ class KSampleResult(Result):
     correction : {"shaffer", "holm", "bh", "by"} or None
         The correction.
     overall : TestResult
-        Result of the test of all samples.
+        Result of the test of all samples. More than two samples have no effect size.
     results : list of TestResult
         Result of the test of each pair, with its effect size.
 
@@ -874,8 +874,8 @@ def k_sample_test(
 ) -> KSampleResult:
     """Test whether several samples have the same distribution, and which pairs differ.
 
-    A small `pvalue` means that at least two samples differ, in any way, and
-    `adjusted_pvalues` say which. The type I errors (false positive rates) are exact.
+    A small `pvalue` means that at least two samples differ, in any way. The
+    `adjusted_pvalues` say which pairs differ. All type I errors are exact.
 
     The first test compares the mean unbiased MMD of all pairs, weighted by the products
     of their sizes as in DISCO [1]_, with permutations of all rows. Each pair then has

@@ -154,7 +154,7 @@ def mmd_test(
         Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. None warns if rows depend on each other, and 1 does not.
+        <series>`. "auto" chooses it. None warns if rows depend on each other.
     clusters : str, tuple of two array-like or None, default=None
         Column or labels that say which :ref:`rows belong together <clusters>`.
     paired : bool, default=False
@@ -329,7 +329,7 @@ def hsic_test(
         Bandwidths of the kernels on y, chosen like `bandwidth`.
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. None warns if rows depend on each other, and 1 does not.
+        <series>`. "auto" chooses it. None warns if rows depend on each other.
     n_components : int, "auto" or None, default="auto"
         Number of random features for each kernel, for linear time: "auto" is None
         (exact kernels) up to 10 000 rows in total, and 256 above.
@@ -410,7 +410,7 @@ def ksd_test(
     model : model, callable, array-like of shape (n_samples, n_features) or None, \
             default=None
         Model, as in :class:`skdiscrepancy.KSDEstimator`, or the gradients at the rows.
-        A fitted model is not fitted again. None is a Gaussian distribution.
+        A fitted model is kept, an unfitted model is fitted to X. None is Gaussian.
     method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
     n_resamples : int, default=999
@@ -426,9 +426,9 @@ def ksd_test(
         ``method="parametric"`` turns "dyadic" into "grid".
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. None warns if rows depend on each other, and 1 does not.
+        <series>`. "auto" chooses it. None warns if rows depend on each other.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows, such as importance weights, for ``method="wild"``.
+        Importance weights, or weights that do not depend on the rows, for "wild".
     n_components : int, "auto" or None, default="auto"
         Number of random features for each kernel, for linear time: "auto" is None
         (exact kernels) up to 10 000 rows in total, and 256 above.
@@ -1082,7 +1082,7 @@ def conditional_hsic_test(
         or the smallest p-value.
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. None warns if rows depend on each other, and 1 does not.
+        <series>`. "auto" chooses it. None warns if rows depend on each other.
     kernel : str, kernel object or list of them, default="gaussian"
         Positive definite kernels on X. At most 32 components are used.
     target_kernel : "auto", str, kernel object or list of them, default="auto"
