@@ -119,7 +119,7 @@ def mmd_compare(
         Weights of the rows of each candidate.
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. "auto" chooses it.
+        <series>`; "auto" chooses it.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`.
 
@@ -197,7 +197,7 @@ def ksd_compare(
         Weights of the rows. Only their ratios matter.
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. "auto" chooses it.
+        <series>`; "auto" chooses it.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`.
 
@@ -285,7 +285,7 @@ def hsic_compare(
         Weights of the rows. Only their ratios matter.
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. "auto" chooses it.
+        <series>`; "auto" chooses it.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`.
 

@@ -343,7 +343,7 @@ def hsic_matrix(
         Columns, at least seven rows.
     y : array-like or DataFrame of shape (n_samples,) or (n_samples, n_columns_y), \
             default=None
-        Other columns of the same rows. None compares all columns of X with each other.
+        Other columns of these rows. None compares the columns of X with each other.
     correction : {"bh", "by", "holm"} or None, default="bh"
         "bh" and "by" (for any dependence between tests) control the false discovery
         rate, "holm" the probability of any false discovery. None does not correct.
@@ -363,8 +363,8 @@ def hsic_matrix(
     encoder : "auto" or None, default="auto"
         "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
     n_components : int or None, default=None
-        Number of random features for each kernel, needed for :ref:`rows in blocks
-        <out_of_core>`. None uses low-rank factors.
+        Number of random features for each kernel, as for :ref:`rows in blocks
+        <out_of_core>`. None uses factors.
     **params : dict
         Parameters of :class:`skdiscrepancy.CKAEstimator`.
 
@@ -377,7 +377,6 @@ def hsic_matrix(
     --------
     hsic_column_tests : Tests with many kernels whether y depends on each column.
     cka_score : Computes CKA of representations with many columns.
-    joint_independence_test : Tests several variables together.
 
     References
     ----------

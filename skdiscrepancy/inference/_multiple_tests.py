@@ -643,8 +643,7 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
     See Also
     --------
     hsic_test : Tests all columns together.
-    skdiscrepancy.feature_selection.ColumnCKA : Computes p-values faster, from a gamma
-        distribution.
+    skdiscrepancy.feature_selection.ColumnCKA : Computes p-values faster.
 
     References
     ----------
@@ -910,7 +909,6 @@ def k_sample_test(
     See Also
     --------
     mmd_test : Tests two samples.
-    hsic_test : Tests whether the rows depend on a number instead of a group.
 
     References
     ----------

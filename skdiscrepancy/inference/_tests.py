@@ -154,7 +154,7 @@ def mmd_test(
         Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. "auto" chooses it. None warns if rows depend on each other.
+        <series>`; "auto" chooses it. None warns if rows depend on each other.
     clusters : str, tuple of two array-like or None, default=None
         Column or labels that say which :ref:`rows belong together <clusters>`.
     paired : bool, default=False
@@ -329,7 +329,7 @@ def hsic_test(
         Bandwidths of the kernels on y, chosen like `bandwidth`.
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. "auto" chooses it. None warns if rows depend on each other.
+        <series>`; "auto" chooses it. None warns if rows depend on each other.
     n_components : int, "auto" or None, default="auto"
         Number of random features for each kernel, for linear time: "auto" is None
         (exact kernels) up to 10 000 rows in total, and 256 above.
@@ -426,7 +426,7 @@ def ksd_test(
         ``method="parametric"`` turns "dyadic" into "grid".
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. "auto" chooses it. None warns if rows depend on each other.
+        <series>`; "auto" chooses it. None warns if rows depend on each other.
     sample_weight : array-like of shape (n_samples,), default=None
         Importance weights, or weights that do not depend on the rows, for "wild".
     n_components : int, "auto" or None, default="auto"
@@ -507,7 +507,6 @@ def mmd_test_from_gram(
 
     See Also
     --------
-    skdiscrepancy.mmd_from_gram : Computes the discrepancy without a test.
     skdiscrepancy.kernels.PrecomputedKernel : Uses a Gram matrix in any estimator.
 
     References
@@ -571,7 +570,6 @@ def hsic_test_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> TestResult
 
     See Also
     --------
-    skdiscrepancy.hsic_from_gram : Computes the discrepancy without a test.
     skdiscrepancy.kernels.PrecomputedKernel : Uses a Gram matrix in any estimator.
 
     References
@@ -790,7 +788,6 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
 
     See Also
     --------
-    hsic_test : Tests whether two variables are independent.
     hsic_matrix : Tests all pairs of columns.
 
     References
@@ -1082,7 +1079,7 @@ def conditional_hsic_test(
         or the smallest p-value.
     block_length : int, "auto" or None, default=None
         Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`. "auto" chooses it. None warns if rows depend on each other.
+        <series>`; "auto" chooses it. None warns if rows depend on each other.
     kernel : str, kernel object or list of them, default="gaussian"
         Positive definite kernels on X. At most 32 components are used.
     target_kernel : "auto", str, kernel object or list of them, default="auto"
@@ -1110,7 +1107,6 @@ def conditional_hsic_test(
     See Also
     --------
     hsic_test : Tests whether X and y are independent.
-    skdiscrepancy.inference.ConditionalTestResult : Describes the result.
 
     References
     ----------
