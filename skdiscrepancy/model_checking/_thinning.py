@@ -19,6 +19,7 @@ from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
 from skdiscrepancy._statistics.second_order import check_finite
+from skdiscrepancy.kernels._names import tag_sparse
 
 
 def greedy_rows(
@@ -175,3 +176,6 @@ class MMDThinning(BaseEstimator):
         self.encoder_, self.kernels_, self.support_ = encoder, mmd.kernels_, chosen
         self.points_ = take_rows(X, chosen)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        return tag_sparse(super().__sklearn_tags__(), self.kernel)
