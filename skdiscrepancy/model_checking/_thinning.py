@@ -168,11 +168,14 @@ class MMDThinning(BaseEstimator):
             values = core.dense(every, np.array([i]))
             return sum((v[:, 0] for _, v in values), np.zeros(n)) / core.n_kernels
 
-        # Values that are not finite raise an error.
-        with np.errstate(all="ignore"):
+        # Values that are not finite raise an error. One line shows sums and choices.
+        both = progress("points", 2, self.verbose)
+        with np.errstate(all="ignore"), both:
             means = check_finite(core.sums()).mean(axis=0) / n
+            both.advance()
             diagonal = core.diagonal().mean(axis=0)
             chosen = greedy_rows(n_points, diagonal, column, self.verbose, means)
+            both.advance()
         self.encoder_, self.kernels_, self.support_ = encoder, mmd.kernels_, chosen
         self.points_ = take_rows(X, chosen)
         return self
