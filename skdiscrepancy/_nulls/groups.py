@@ -194,11 +194,12 @@ class SharedKeys(NamedTuple):
     def draw(cls, options: Options, share: float) -> SharedKeys:
         """Draw keys for tests of the first sample against each other sample.
 
-        If n rows of the first sample are compared with m other rows, and then with m
-        more, both differences have the correlation m / (n + m). With the same keys,
-        permutations have n / (n + m), because they share n of n + m rows. So a fraction
-        of m / n of the keys is shared, or all of them if m > n. The `share` of samples
-        of several sizes takes the smallest m, so no correlation is too large.
+        The differences between the mean of n rows of the first sample and the means of
+        two other samples of m rows have the correlation m / (n + m). Permutations with
+        the same keys have n / (n + m), because they share n of n + m rows. So a `share`
+        m / n of the keys is equal, or all keys if m > n. If other samples differ in
+        size, m is the smallest one. Correlations are then too small, never too large,
+        and the largest statistic of a resample is too large, never too small.
         """
         size = (options.n_resamples, max(options.n_groups, 2 * GROUPS_OF_SAMPLE))
         keys, chances = options.generator.random((2, *size))

@@ -1021,7 +1021,8 @@ def k_sample_test(
         probability of any false discovery. "shaffer" is never less powerful than
         "holm", because it uses that two samples that equal a third sample are equal.
         "dunnett" compares each statistic with the largest one of resamples in which the
-        tests share rows of the control, so it allows for their correlation. "bh"
+        tests share rows of the control, so it allows for their correlation in large
+        samples, or for less of it if the control is smaller than other samples. "bh"
         (Benjamini and Hochberg) and "by" (Benjamini and Yekutieli) control the false
         discovery rate. None does not correct.
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
