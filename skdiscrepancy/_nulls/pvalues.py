@@ -187,6 +187,8 @@ class Options(NamedTuple):
     # What the user passed, then the cluster of each row of every sample, then the first
     # row of each cluster in the order of the test, and the number of rows.
     clusters: Any = None
+    # Ranks of groups of the first sample that several tests share; see `shared_keys`.
+    shared: Any = None
 
     @property
     def units(self) -> str:

@@ -69,7 +69,8 @@ from skdiscrepancy._estimators.readers import (
     refuse_other_columns,
 )
 from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
-from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
+from skdiscrepancy._nulls.groups import SharedKeys
+from skdiscrepancy._nulls.pvalues import LEVEL, TestResult, rank_pvalue
 from skdiscrepancy._nulls.row_order import REMEDIES, columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import holm, sizes_of, step_down
 from skdiscrepancy.inference._tests import (
@@ -777,15 +778,15 @@ class KSampleResult(Result):
     sizes : list of int
         Rows of the samples.
     pairs : list of tuple of int
-        Positions of both samples of each pair.
+        Positions of both samples of each pair. The first one is the control, if any.
     statistics : ndarray of shape (n_pairs,)
         Pooled statistic of each pair.
     pvalues : ndarray of shape (n_pairs,)
         p-value of each pair.
     adjusted_pvalues : ndarray of shape (n_pairs,)
-        The p-values, corrected for their number.
-    correction : {"shaffer", "holm", "bh", "by"} or None
-        The correction.
+        The p-values, corrected for the number of pairs.
+    correction : {"shaffer", "dunnett", "holm", "bh", "by"} or None
+        Correction for the number of pairs.
     overall : TestResult
         Result of the test of all samples. More than two samples have no effect size.
     results : list of TestResult
@@ -860,14 +861,15 @@ class KSampleResult(Result):
 
 @takes_parameters_of(
     mmd_test,
-    names="groups correction kernel bandwidth n_resamples pooling block_length "
-    f"clusters encoder n_components {RUN}",
+    names="groups control correction kernel bandwidth n_resamples pooling "
+    f"block_length clusters encoder n_components {RUN}",
 )
 @in_one_blas_thread
 def k_sample_test(
     *samples: ArrayLike,
     groups: Any = None,
-    correction: str | None = "shaffer",
+    control: Any = None,
+    correction: str | None = "auto",
     n_resamples: int | None = None,
     **params: Any,
 ) -> KSampleResult:
@@ -878,7 +880,9 @@ def k_sample_test(
 
     The first test compares the mean unbiased MMD of all pairs, weighted by the products
     of their sizes as in DISCO [1]_, with permutations of all rows. Each pair then has
-    its own permutations. By default, the p-values of pairs are corrected as in [2]_.
+    its own permutations. By default, the p-values of pairs are corrected as in
+    [2]_. With a `control`, each other sample is tested against the control only, as in
+    [3]_.
 
     Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
 
@@ -891,9 +895,14 @@ def k_sample_test(
         Two or more samples with the same columns, or one table together with `groups`.
     groups : str, array-like of shape (n_samples,) or None, default=None
         Column with the sample of each row, or one label for each row.
-    correction : {"shaffer", "holm", "bh", "by"} or None, default="shaffer"
-        "shaffer" and the less powerful "holm" control the probability of any false
-        discovery, "bh" and "by" the false discovery rate. None does not correct.
+    control : int, label or None, default=None
+        Position of the control among the samples, or its label in `groups`. None tests
+        all pairs.
+    correction : {"auto", "shaffer", "dunnett", "holm", "bh", "by"} or None, \
+            default="auto"
+        "auto" is "dunnett" with a control and "shaffer" without. "shaffer", "dunnett"
+        and the less powerful "holm" control the probability of any false discovery,
+        "bh" and "by" the false discovery rate. None does not correct.
     n_resamples : int or None, default=None
         Number of resamples of each test. None is 100 per pair, at least 999.
     clusters : str, list of array-like, array-like or None, default=None
@@ -916,6 +925,9 @@ def k_sample_test(
        analysis of variance", Annals of Applied Statistics 4, 2010.
     .. [2] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
        Journal of the American Statistical Association 81, 1986.
+    .. [3] C. W. Dunnett, "A multiple comparison procedure for comparing several
+       treatments with a control", Journal of the American Statistical Association 50,
+       1955.
 
     Examples
     --------
@@ -931,7 +943,9 @@ def k_sample_test(
     >>> (result.adjusted_pvalues < 0.05).tolist()
     [False, True, True]
     """
-    check_correction(correction, ("shaffer", *CORRECTIONS))
+    default = "shaffer" if control is None else "dunnett"
+    check_correction(correction, ("auto", default, *CORRECTIONS))
+    correction = default if correction == "auto" else correction
     params["n_resamples"] = resamples(1) if n_resamples is None else n_resamples
     estimator, settings = checked_test(MMDEstimator, params)
     reader = estimator._reader(settings.kernels, 1)
@@ -941,6 +955,9 @@ def k_sample_test(
     read = read_k_samples(tables, groups, reader, options.clusters)
     rows, names, layout, clusters = read
     pairs = list(combinations(range(len(rows)), 2))
+    if control is not None:
+        first = _position(control, names)
+        pairs = [(first, a) for a in range(len(rows)) if a != first]
     if n_resamples is None:
         options = options._replace(n_resamples=resamples(len(pairs)))
     collection = collection_of(estimator, rows, settings.kernels, layout)
@@ -956,11 +973,20 @@ def k_sample_test(
     tests = [tuple(range(len(rows))), *(pairs if len(pairs) > 1 else [])]
     work = [float(sum(sizes[a] for a in own)) ** power for own in tests]
     found: list[TestResult] = []
+    shared: Any = None
     with progress("tests of samples", sum(work), estimator.verbose) as line:
         for i, (own, line.step) in enumerate(zip(tests, work, strict=True)):
             if i == 1:
                 seeds = draw_seeds(options.generator, len(pairs))
-            if i > 0:
+                if control is not None:
+                    share = min(sizes[b] for _, b in pairs) / sizes[pairs[0][0]]
+                    shared = SharedKeys.draw(options, share)
+            if i > 0 and shared is not None:
+                # All tests order the rows of the control in the same way.
+                options = options.ready(collection, seeds[0], options.run)
+                own_keys = generator_of(seeds[i - 1] + 1)
+                options = options._replace(shared=shared._replace(generator=own_keys))
+            elif i > 0:
                 options = options.ready(collection, seeds[i - 1], options.run)
             some = [rows[a] for a in own]
             if clusters is not None:
@@ -975,8 +1001,10 @@ def k_sample_test(
     adjust = partial(adjust_pvalues, correction=correction)
     if correction == "shaffer":
         adjust = partial(shaffer_pvalues, n_samples=len(rows))
-    least = np.full(len(pairs), 1 / (1 + options.n_resamples))
-    warn_if_powerless(adjust(least), correction, "pair", options.n_resamples)
+    adjusted = dunnett_pvalues(results) if correction == "dunnett" else adjust(pvalues)
+    if correction != "dunnett":
+        least = np.full(len(pairs), 1 / (1 + options.n_resamples))
+        warn_if_powerless(adjust(least), correction, "pair", options.n_resamples)
     return KSampleResult(
         statistic=overall.statistic,
         pvalue=overall.pvalue,
@@ -985,11 +1013,38 @@ def k_sample_test(
         pairs=pairs,
         statistics=np.array([result.statistic for result in results]),
         pvalues=pvalues,
-        adjusted_pvalues=adjust(pvalues),
+        adjusted_pvalues=adjusted,
         correction=correction,
         overall=overall,
         results=results,
     )
+
+
+def _position(control: Any, names: list[Any]) -> int:
+    """Return the position of the control among the samples."""
+    try:
+        position = names.index(control)
+    except (TypeError, ValueError):
+        position = -1
+    if position < 0 or isinstance(control, bool) != isinstance(names[position], bool):
+        must = f"must be None or one of {shown(names)}, the names of the samples."
+        raise ValueError(f"control == {shown(control)}, {must}")
+    return position
+
+
+def dunnett_pvalues(results: Sequence[TestResult]) -> np.ndarray:
+    """Correct p-values of tests that share resamples, by the step-down maximum.
+
+    The largest statistic is compared with the largest one of each resample, the second
+    largest with the largest one over the other tests, and so on. Each statistic is in
+    standard deviations of its own permutations.
+    """
+    values = np.array([[own.statistic, *own.null_distribution] for own in results])
+    order = np.argsort(-values[:, 0], kind="stable")
+    largest = np.maximum.accumulate(values[order[::-1]])[::-1]
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.maximum.accumulate([rank_pvalue(v, v[0]) for v in largest])
+    return adjusted
 
 
 def shaffer_pvalues(pvalues: np.ndarray, n_samples: int) -> np.ndarray:
