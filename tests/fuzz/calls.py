@@ -108,6 +108,7 @@ PACKAGE_IMPORTS = {
         "HyvarinenScorer",
         "KSDScorer",
         "MMDScorer",
+        "MMDThinning",
         "SteinThinning",
         "search_compare",
         "neg_hyvarinen_scorer",
@@ -117,7 +118,13 @@ PACKAGE_IMPORTS = {
         "log_density_gradient_of",
         "stein_thinning",
     ],
-    "skdiscrepancy.monitoring": ["DriftMonitor", "drift_report"],
+    "skdiscrepancy.monitoring": [
+        "DriftMonitor",
+        "SequentialHSICTest",
+        "SequentialKSDTest",
+        "SequentialMMDTest",
+        "drift_report",
+    ],
     "skdiscrepancy.plotting": [
         "BandwidthDisplay",
         "BatchScoresDisplay",
