@@ -93,6 +93,21 @@ copybutton_selector = "div:not(.sphx-glr-script-out) > div.highlight pre"
 # Words that people search for, as entries of the index: the search puts a page with
 # such an entry first. A page says all words that it is listed with.
 search_words = {
+    "coming_from": [
+        "adversarial validation",
+        "ANOVA",
+        "chi-square",
+        "Cohen's d",
+        "covariate shift",
+        "Granger",
+        "Kolmogorov-Smirnov",
+        "normality",
+        "partial correlation",
+        "PSI",
+        "sample size",
+        "Wasserstein",
+    ],
+    "user_guide/questions": ["data drift", "covariate shift", "feature importance"],
     "user_guide/mmd": ["data drift", "energy distance", "KID", "categorical"],
     "user_guide/recipes": ["data drift", "covariate shift", "categorical", "KID"],
     "user_guide/hsic": ["distance correlation", "distance covariance"],
@@ -123,19 +138,9 @@ html_theme_options = {
     "footer_center": [],
     "footer_end": [],
 }
+# Pages without a section of their own have nothing to show beside them.
 html_sidebars = {
-    "index": [],
-    "getting_started": [],
-    "coming_from": [],
-    "settings": [],
-    "sample_size": [],
-    "time": [],
-    "many_rows": [],
-    "out_of_core": [],
-    "measurements": [],
-    "changelog": [],
-    "contributing": [],
-    "references": [],
+    page.stem: [] for page in sorted(HERE.glob("*.rst")) if page.stem != "api"
 }
 
 

@@ -5,6 +5,7 @@
 import ast
 import contextlib
 import dataclasses
+import functools
 import inspect
 import io
 import re
@@ -14,6 +15,7 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import numpydoc.docscrape
 import numpydoc.validate
 import pytest
@@ -182,13 +184,62 @@ def test_lines_of_the_readme_fit_into_100_columns():
     assert not [line for line in README.splitlines() if len(line) > 100]
 
 
-def test_code_of_the_readme_prints_what_its_comments_say():
-    # Users copy all blocks into one session, so they share their names.
+def code_of_the_readme():
+    """Return all blocks of README.rst, which users copy into one session."""
     blocks = re.findall(r"\.\. code-block:: python\n\n((?: {4}.*\n|\n)+)", README)
-    code = "\n".join(textwrap.dedent(block) for block in blocks)
+    return "\n".join(textwrap.dedent(block) for block in blocks)
+
+
+def rows_of_the_readme():
+    """Return the questions and the calls of the table in README.rst."""
+    _, _, body, _ = re.split(r"^=+  =+\n", README, flags=re.MULTILINE)
+    return [
+        (question.strip(), call.strip("`"))
+        for question, call in (line.split("  ``") for line in body.splitlines())
+    ]
+
+
+def test_code_of_the_readme_prints_what_its_comments_say():
+    code = code_of_the_readme()
     promised = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})
     assert promised
     assert printed.getvalue().splitlines() == promised
+
+
+def test_every_call_of_the_readme_runs_on_its_example():
+    names = {name: getattr(skdiscrepancy, name) for name in skdiscrepancy.__all__}
+    for name, thing in names.items():
+        # Seeded: about 1 in 20 draws warns of poor regressions, also of good ones.
+        if inspect.isfunction(thing) and name.endswith(("_test", "_report")):
+            names[name] = functools.partial(thing, random_state=0)
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(code_of_the_readme(), names)
+    for _, call in rows_of_the_readme():
+        assert eval(call, names) is not None, call
+
+
+def test_readme_has_the_first_eight_questions_of_the_guide():
+    page = (ROOT / "doc" / "user_guide" / "questions.rst").read_text(encoding="utf-8")
+    questions = re.findall(r"^   \* - (.*)$", page, flags=re.MULTILINE)
+    assert len(rows_of_the_readme()) == 8
+    assert [row[0] for row in rows_of_the_readme()] == questions[1:9]
+
+
+def test_every_call_beside_a_function_of_r_runs():
+    page = (ROOT / "doc" / "coming_from.rst").read_text(encoding="utf-8")
+    table = page.partition("From R\n------\n")[2]
+    calls = [
+        call
+        for line in table.splitlines()
+        if re.match(r"``\w+::", line)
+        for call in re.findall(r"``(\w+\(.*?\).*?)``", line)
+    ]
+    X, Y = np.random.RandomState(0).normal(size=(2, 40, 1))
+    names = {name: getattr(skdiscrepancy, name) for name in skdiscrepancy.__all__}
+    names |= {"X": X, "Y": Y, "y": Y[:, 0], "Z": X + Y, "labels": np.repeat([0, 1], 20)}
+    assert len(calls) == 6
+    for call in calls:
+        assert eval(call, names) is not None, call
