@@ -1,9 +1,10 @@
 """Measure how well selectors recover the relevant columns of tables of mixed types.
 
-Usage: ``python benchmarks/recovery_tables.py [--known] [--repetitions N] [--seed N]
-[--output DIR]``. Prints a line for each setting and writes ``recovery_tables.csv``, or
-with ``--known`` the recovery from data of several shapes to ``recovery_known.csv``. One
-thread; a few minutes with the defaults.
+Usage: ``python benchmarks/recovery_tables.py [--known] [--methods] [--repetitions N]
+[--seed N] [--output DIR]``. Prints a line for each setting and writes
+``recovery_tables.csv``, or with ``--known`` the recovery from data of several shapes to
+``recovery_known.csv``, or with ``--methods`` the recovery by each method to
+``recovery_methods.csv``. One thread; a few minutes with the defaults.
 
 The data are those of Friedman, with five relevant columns among ten. Every other column
 is cut into five categories of equal size, and 10 % of all cells are missing at random.
@@ -12,17 +13,24 @@ most 0.1 below the recovery on the complete numbers.
 
 The data of ``--known`` are the functions below. "lasso" is told the number of relevant
 columns, with two scales and with one, and ``HSICSelectorCV`` chooses the number.
+
+The data of ``--methods`` have 200 rows. Each method is told the number of relevant
+columns. Copies do not count as relevant. In "copy", the value is the fraction of draws
+in which the weak column was selected, and not a copy of the strong one. In "null", it
+is the fraction of draws in which "auto" did not warn, although all 20 columns of 100
+rows are independent of y, from ten times as many draws.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import argparse
 import csv
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.datasets import load_diabetes, make_classification, make_friedman1
 from sklearn.linear_model import LinearRegression
 
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
@@ -93,6 +101,29 @@ def additive(n, rng, *, copies=0):
     return X, y + rng.normal(size=n), range(4 + copies)
 
 
+def xor(n, rng):
+    """Return a product of two signs, which no single column shows."""
+    X = rng.normal(size=(n, 50))
+    y = np.sign(X[:, 0] * X[:, 1])
+    return X, y + 0.3 * rng.normal(size=n), range(2)
+
+
+def classes(n, rng):
+    """Return two classes, of which five columns tell, alone and together."""
+    X, y = make_classification(
+        n, 50, n_informative=5, n_redundant=0, shuffle=False, random_state=rng
+    )
+    return X, y, range(5)
+
+
+def copy(n, rng):
+    """Return a strong and a weak column, with a noisy copy of the strong one."""
+    X = rng.normal(size=(n, 10))
+    X[:, 2] = X[:, 0] + 0.3 * rng.normal(size=n)
+    y = X[:, 0] + X[:, 1] / 2 + 0.3 * rng.normal(size=n)
+    return X, y, range(2)
+
+
 def attrition(n, rng):
     """Return 31 mixed columns, eight of which change the odds of a rare label."""
     table = pd.DataFrame(rng.normal(size=(n, 31))).add_prefix("x")
@@ -140,6 +171,51 @@ KNOWN = {
 }
 
 
+SHAPES = {
+    "friedman": lambda n, rng: (
+        *make_friedman1(n, 50, noise=1.0, random_state=rng),
+        range(5),
+    ),
+    "additive": additive,
+    "redundant": lambda n, rng: (*additive(n, rng, copies=8)[:2], range(4)),
+    "xor": xor,
+    "classes": classes,
+    "copy": copy,
+}
+
+
+def by_method(first, repetitions):
+    """Return a row for each kind of data and each method."""
+    for name, draw in SHAPES.items():
+        for method in METHODS:
+            found = []
+            for seed in range(first, first + repetitions):
+                X, y, relevant = draw(200, np.random.RandomState(seed))
+                selector = HSICSelector(len(relevant), method=method).fit(X, y)
+                recovered = selector.support_[relevant]
+                found.append(recovered.all() if name == "copy" else recovered.mean())
+            yield method_row(name, method, found)
+    for method in METHODS[:3]:
+        found = []
+        for seed in range(first, first + 10 * repetitions):
+            rng = np.random.RandomState(seed)
+            X, y = rng.normal(size=(100, 20)), rng.normal(size=100)
+            selector = HSICSelector("auto", method=method, random_state=seed)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                selector.fit(X, y)
+            # Without any evidence, the selector warns and keeps the best column.
+            found.append(not caught)
+        yield method_row("null", method, found)
+
+
+def method_row(name, method, found):
+    """Return the mean of what one method found, with its standard error."""
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    values = {"value": f"{np.mean(found):.4f}", "standard error": f"{error:.4f}"}
+    return {"data": name, "method": method, "draws": len(found), **values}
+
+
 def known(first, repetitions, n_searches):
     """Return a row for each kind of data, with standard errors in brackets."""
     for name, (draw, n) in KNOWN.items():
@@ -174,6 +250,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repetitions", type=int, default=100)
     parser.add_argument("--known", action="store_true")
+    parser.add_argument("--methods", action="store_true")
     parser.add_argument("--searches", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=RESULTS)
@@ -185,6 +262,13 @@ def main():
             rows.append(row)
             print(row, flush=True)
         path = options.output / "recovery_known.csv"
+        pd.DataFrame(rows).to_csv(path, index=False)
+        return
+    if options.methods:
+        for row in by_method(options.seed, options.repetitions):
+            rows.append(row)
+            print(row, flush=True)
+        path = options.output / "recovery_methods.csv"
         pd.DataFrame(rows).to_csv(path, index=False)
         return
     for n in (200, 500):

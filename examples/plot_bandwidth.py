@@ -4,14 +4,13 @@ Which bandwidth should I use?
 =============================
 
 A kernel detects differences that are about as wide as its bandwidth. The median
-distance between rows is the usual choice. But if the data form clusters, the median is
-the distance between clusters, and changes within a cluster stay hidden.
+distance between rows is the usual choice, but if the data form clusters, changes within
+a cluster stay hidden.
 """
 
 # %%
-# The rows form clusters on a square grid. The clusters are far apart and have standard
-# deviation 1. In the second sample their standard deviation is 2. By default the test
-# uses many bandwidths. How does it compare with the median distance alone?
+# The rows form clusters of standard deviation 1, far apart on a square grid. In the
+# second sample the standard deviation is 2. By default the test uses many bandwidths.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -37,9 +36,8 @@ print(f"many bandwidths:         p = {many.pvalue:.3f}")
 print(f"median distance ({median:.1f}):  p = {single.pvalue:.3f}")
 
 # %%
-# How often does each choice detect the change? We repeat the tests on 20 pairs of
-# samples for each number of clusters. As a third choice we pass the bandwidth 1.5,
-# which you can do if you know the scale of the change.
+# How often does each choice detect the change, in 20 pairs of samples? The bandwidth
+# 1.5 is for users who know the scale of the change.
 choices = {
     "many bandwidths": "dyadic",
     "median distance": "median",
@@ -87,10 +85,9 @@ plt.show()
 
 # %%
 # With nine clusters, the median distance of 28 is far larger than a cluster, and the
-# test with this bandwidth does not detect the change. Only the two smallest bandwidths
-# see it. That is enough for the test with many bandwidths (p = 0.009), and you did not
-# have to know the scale of the change. But many bandwidths do not always help. The
-# smallest bandwidth is half of the 5 % quantile of the distances. With 25 clusters,
-# only 4 % of all pairs of rows share a cluster, so even the smallest bandwidth is too
-# wide. For such data, pass a bandwidth yourself. Each point is based on 20 tests, so
-# the difference between 5 % and 10 % is noise.
+# test with this bandwidth detects nothing. Only the four smallest bandwidths see the
+# change. That is enough for the test with many bandwidths (p = 0.001), and you did not
+# have to know the scale. But many bandwidths do not always help. The smallest one is
+# half of the 5 % quantile of the distances. With 25 clusters, only 4 % of all pairs of
+# rows share a cluster, so even the smallest bandwidth is too wide. For such data, pass
+# a bandwidth yourself.

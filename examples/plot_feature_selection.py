@@ -3,16 +3,15 @@
 Which columns should I keep?
 ============================
 
-Tables often contain redundant columns. A filter scores every column on its own, so it
-may keep the same information several times. A selector that penalises redundancy
-(``method="mrmr"``) looks for columns that add something new.
+A filter scores every column on its own, so it may keep the same information several
+times. A selector that penalises redundancy (``method="mrmr"``) looks for columns that
+add something new.
 """
 
 # %%
 # The breast cancer data describe each tumour by 30 columns, many of which measure its
-# size. Three selectors keep 1 to 16 columns each, and a logistic regression learns from
-# these columns. The selectors are steps of a pipeline, so they never see the test rows
-# of the cross-validation.
+# size. The selectors are steps of a pipeline with a logistic regression, so they never
+# see the test rows of the cross-validation.
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -53,8 +52,7 @@ print(report.round(3))
 
 # %%
 # Which columns does each method keep? ``mrmr`` weighs the relevance of a column (its
-# dependence on y) against its redundancy (its dependence on the columns selected before
-# it). Both are measured by the centred kernel alignment (CKA), between 0 and 1.
+# CKA with y) against its redundancy (its CKA with the columns selected before it).
 kept = {
     method: HSICSelector(6, method=method).fit(X, y) for method in ("filter", "mrmr")
 }
@@ -75,9 +73,8 @@ plt.show()
 
 # %%
 # With four columns or more, ``mrmr`` is more accurate than the selectors that score
-# columns one by one, and with 16 columns it matches all 30. Its third choice is the
-# worst texture, which has little relevance but is hardly redundant. The filter prefers
-# the worst perimeter, radius and area, which all measure the same size. Selection has
-# limits, too. With a single column, mutual information makes the better choice. And if
-# you only want accuracy, keep all columns, because logistic regression copes well with
-# redundancy.
+# columns one by one, and with 16 columns it matches all 30. Its third choice, the worst
+# texture, has little relevance but is hardly redundant. The filter prefers the worst
+# perimeter, radius and area, which all measure the same size. With a single column,
+# mutual information makes the better choice. And if you only want accuracy, keep all
+# columns, because logistic regression copes well with redundancy.

@@ -3,15 +3,15 @@
 What do I do with a million rows?
 =================================
 
-A discrepancy that uses every pair of rows takes four times as long when the number of
-rows doubles. You can replace kernels by random features, or use fewer rows, fewer pairs
-of rows, or one column. This example shows what each choice detects in its time.
+A discrepancy of all pairs of rows takes four times as long when the number of rows
+doubles. What do random features, fewer rows, fewer pairs or one column detect in their
+time?
 """
 
 # %%
-# Both samples have a million rows and five columns. In the second sample, the mean of
-# every column is larger by 0.1 standard deviations. The rows are in random order, so
-# the first n rows are a random subset. If your rows are sorted, shuffle them first.
+# Both samples have a million rows and five columns, and the means of all columns differ
+# by 0.1 standard deviations. The rows are in random order, so the first n rows are a
+# random subset.
 from time import perf_counter
 
 import matplotlib.pyplot as plt
@@ -42,9 +42,8 @@ def run(choice, X, Y, kernel="gaussian", **options):
 
 # %%
 # The first choice is the default above 10 000 rows in total. With
-# ``n_components=None``, tests use exact kernels. The last choice is special. On a
-# single column, the Laplace kernel needs only sorted values. No choice builds an n by n
-# matrix, so memory is never a problem.
+# ``n_components=None``, tests use exact kernels. On a single column, the Laplace kernel
+# needs only sorted values. No choice builds an n by n matrix.
 exact = {"n_components": None}
 run("warm-up", X[:100], Y[:100], n_components=256)
 for n in (20_000, 200_000, 1_000_000):
@@ -61,9 +60,8 @@ report = pd.DataFrame(runs[1:], columns=["choice", "rows", "seconds", "strength"
 print(report.round(1).to_string(index=False))
 
 # %%
-# The strength of a result is the distance of the statistic from the mean of the null
-# distribution, in standard deviations. The labels give the number of rows. Times depend
-# on the machine.
+# The strength is the distance of the statistic from the mean of the null distribution,
+# in standard deviations. Times depend on the machine.
 figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 colors = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7"]
 for choice, marker, color, height in zip(
@@ -85,7 +83,7 @@ plt.show()
 # %%
 # Random features use all pairs of a million rows in seconds, and no other choice comes
 # close for all columns together. If your kernel has no features, draw a random subset
-# as large as your time allows, because the number of pairs counts, not the number of
-# rows. Reserve disjoint pairs for streams that you cannot store. A test of one column
-# misses changes in how columns depend on each other. Finally, a million rows make tiny
-# differences significant, so look at the score as well as the p-value.
+# as large as your time allows, because the number of pairs counts. Reserve disjoint
+# pairs for streams that you cannot store. A test of one column misses changes in how
+# columns depend on each other. And a million rows make tiny differences significant, so
+# look at the effect size as well as the p-value.

@@ -5,6 +5,7 @@
 import ast
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,15 @@ def test_quickstart_answers_three_questions_without_extras():
     assert len(re.findall(r"^\S.*\? \((?:MMD|HSIC|KSD)\)$", run.stdout, re.M)) == 3
     answers = re.findall(r"(yes|no)\b.* p = ([01]\.\d{3})$", run.stdout, re.M)
     assert len(answers) == 7
+
+
+def test_figures_of_the_appendix_show_every_entry_of_a_design():
+    figures = runpy.run_path(str(ROOT / "doc" / "appendix" / "paper_figures.py"))
+    titles = [ax.get_title() for ax in figures["paper_designs"]().axes]
+    for name, n_entries in {"V": 100, "U": 90, "L": 10, "X, n₁ = 3": 42}.items():
+        assert f"{name}\n{n_entries} entries" in titles
+    panels = figures["precision"](n_rows=16, n_repetitions=2).axes
+    for ax in panels:
+        _, points = ax.get_lines()
+        # Linear is the design with the fewest pairs, the complete V that with the most.
+        assert (min(points.get_xdata()), max(points.get_xdata())) == (8, 136)
