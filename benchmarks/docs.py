@@ -25,9 +25,9 @@ HEAD = """.. This page is written by ``python -m benchmarks.docs``.
 
 Measurements
 ============
-Every measured figure on these pages comes from a script that you can run. Each line names
-the script, the commit with its last results, and the file with all figures. For columns
-of some files, the range and the median over all lines follow.
+Every measured figure on these pages comes from a script that you can run. Each line
+names the script, the commit with its last results, and the file with all figures. For
+some columns, it has the range and the median over all lines of the file.
 
 - Settings were chosen on other random seeds than the seeds that these figures use.
 - A rate p of n draws has a standard error of :math:`\\sqrt{p (1 - p) / n}`, which is
@@ -85,34 +85,39 @@ STUDIES = (
         "levels.csv",
         "Type I errors for tables, labels and series",
         "python benchmarks/levels.py",
-        "Rejections of true null hypotheses. For column tests, sums of false discovery proportions.",
+        "Rejections of true null hypotheses. For column tests, sums of false "
+        "discovery proportions.",
     ),
     Study(
         "power.csv",
         "Power of two-sample tests",
         "python benchmarks/power.py --power",
-        'Fraction of rejections by pooling; "max" is the default. Published figures and their tests stand beside them.',
+        'Fraction of rejections by pooling; "max" is the default. Published figures '
+        "and their tests stand beside them.",
         ("max",),
     ),
     Study(
         "shapes.csv",
         "Power for twenty shapes of dependence",
         "python benchmarks/shapes.py",
-        "Power of :func:`~skdiscrepancy.hsic_test` and of the tests of hyppo on the same draws.",
+        "Power of :func:`~skdiscrepancy.hsic_test` and of the tests of hyppo on the "
+        "same draws.",
         ("hsic_test",),
     ),
     Study(
         "goodness_of_fit.csv",
         "Power of tests of fit",
         "python benchmarks/goodness_of_fit.py",
-        "Rejections by :func:`~skdiscrepancy.ksd_test`, with radial kernels alone and with the default kernels.",
+        "Rejections by :func:`~skdiscrepancy.ksd_test`, with radial kernels alone "
+        "and with the default kernels.",
         ("with the affine kernel",),
     ),
     Study(
         "sample_size.csv",
         "Rows for a power of 80 %",
         "python benchmarks/sample_size.py",
-        "Only the first column has the effect. *told* is a t-test or a test of Pearson's correlation of that column.",
+        "Only the first column has the effect. *told* is a t-test or a test of "
+        "Pearson's correlation of that column.",
     ),
     Study(
         "corrupted.csv",
@@ -144,14 +149,16 @@ STUDIES = (
         "thinning.csv",
         "Thinning",
         "python benchmarks/thinning.py",
-        "MMD to the full sample of 100 selected rows, divided by that of random subsets.",
+        "MMD to the full sample of 100 selected rows, divided by that of random "
+        "subsets.",
         ("ratio",),
     ),
     Study(
         "conditional.csv",
         "Conditional tests",
         "python benchmarks/conditional.py",
-        "Rejections by :func:`~skdiscrepancy.conditional_hsic_test` and by KCI of causal-learn.",
+        "Rejections by :func:`~skdiscrepancy.conditional_hsic_test` and by KCI of "
+        "causal-learn.",
         ("seconds",),
     ),
     Study(
@@ -165,7 +172,8 @@ STUDIES = (
         "clusters.csv",
         "Rows in clusters",
         "python benchmarks/clusters.py",
-        "Rows that belong to subjects or countries, with clusters and as if they were independent.",
+        "Rows that belong to subjects or countries, with clusters and as if they "
+        "were independent.",
         ("type I error",),
     ),
     Study(
@@ -185,14 +193,16 @@ STUDIES = (
         "coverage.csv",
         "Confidence intervals",
         "python benchmarks/uncertainty.py coverage",
-        "Coverage of 95 % intervals, and type I error of ``pvalue_above`` at the true discrepancy.",
+        "Coverage of 95 % intervals, and type I error of ``pvalue_above`` at the "
+        "true discrepancy.",
         ("coverage", "level"),
     ),
     Study(
         "compare.csv",
         "Comparisons",
         "python benchmarks/uncertainty.py compare",
-        "Rejections of equal candidates (null, equal, opposite) and of unequal candidates (power).",
+        "Rejections of equal candidates (null, equal, opposite) and of unequal "
+        "candidates (power).",
     ),
     Study(
         "effect_sizes.csv",
@@ -210,7 +220,8 @@ STUDIES = (
         "recovery_tables.csv",
         "Relevant columns of mixed tables",
         "python benchmarks/recovery_tables.py",
-        "Fraction of the five relevant columns that a selector recovers if it is told their number.",
+        "Fraction of the five relevant columns that a selector recovers if it is "
+        "told their number.",
         ("complete numbers", "categories and missing values"),
     ),
     Study(
@@ -237,7 +248,8 @@ STUDIES = (
         "monitor_series.csv",
         "The monitor and time series",
         "python benchmarks/monitor_series.py --simulated",
-        "False alarms divided by those asked for, and rows until a shift raises an alarm.",
+        "False alarms divided by those asked for, and rows until a shift raises an "
+        "alarm.",
     ),
     Study(
         "large_tables.csv",
@@ -250,14 +262,16 @@ STUDIES = (
         "times.csv",
         "Time of default options",
         "python benchmarks/times.py",
-        "CPU times on one thread, ten columns. Tests are exact up to 10 000 rows in total.",
+        "CPU times on one thread, ten columns. Tests are exact up to 10 000 rows in "
+        "total.",
         ("seconds",),
     ),
     Study(
         "design_power.csv",
         "Designs and random features",
         "python benchmarks/design_power.py",
-        "Power and CPU time of the MMD of two samples of 4000 rows that differ by 0.1 in the mean of one of five columns.",
+        "Power and CPU time of the MMD of two samples of 4000 rows that differ by "
+        "0.1 in the mean of one of five columns.",
         ("power",),
     ),
     Study(
@@ -271,7 +285,8 @@ STUDIES = (
         "comparisons.csv",
         "Scores beside other packages",
         "python benchmarks/run.py",
-        "Time or memory of the alternative divided by ours. :doc:`appendix/benchmarks` has tables by package.",
+        "Time or memory of the alternative divided by ours. "
+        ":doc:`appendix/benchmarks` has tables by package.",
         ("ratio",),
     ),
     Study(

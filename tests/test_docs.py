@@ -243,3 +243,18 @@ def test_every_call_beside_a_function_of_r_runs():
     assert len(calls) == 6
     for call in calls:
         assert eval(call, names) is not None, call
+
+
+def test_measurements_are_the_stored_results(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["docs.py", "--check"])
+    runpy.run_path(str(ROOT / "benchmarks" / "docs.py"), run_name="__main__")
+
+
+def test_every_file_of_results_is_on_a_page():
+    pages = "".join(path.read_text("utf-8") for path in (ROOT / "doc").rglob("*.rst"))
+    folder = ROOT / "benchmarks" / "results"
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*.csv")}
+    # "run.py" writes these beside the tables that the pages show.
+    copies = ("environment", "designs", "targets", "comparisons")
+    files = {name for name in files if not any(copy in name for copy in copies)}
+    assert {name for name in files if f"results/{name}" not in pages} == set()
