@@ -493,11 +493,10 @@ def _is_layer(item: Any) -> bool:
 class CKAEstimator(KeywordHints, BaseEstimator):
     r"""Centred kernel alignment (CKA) over minibatches.
 
-    Use it if the representations do not fit into memory at the same time. `partial_fit`
-    adds the HSIC of X with y, of X and of y of one minibatch, and `cka_` divides the
-    sums [1]_. With the unbiased HSIC, the result does not depend on the size of the
-    batches, up to noise. Draw batches at random. A batch takes the time of
-    :func:`cka_score`.
+    Use it if the representations do not fit into memory. `partial_fit` adds the three
+    HSIC of one minibatch, and `cka_` divides the sums [1]_. Draw batches at random.
+    Only the unbiased HSIC does not depend on the size of the batches, up to noise. A
+    batch takes the time of :func:`cka_score`.
 
     Read more in the :ref:`User Guide <cka>`.
 

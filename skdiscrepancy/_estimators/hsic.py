@@ -69,8 +69,8 @@ def reads_labels(settings: Settings) -> bool:
 class HSICEstimator(BaseDiscrepancy):
     r"""Squared Hilbert-Schmidt independence criterion of X and y.
 
-    HSIC measures how strongly y depends on X, in any form. `fit` chooses the kernels.
-    `score` measures the dependence.
+    `fit` chooses the kernels. `score` measures how strongly y depends on X, in any
+    form.
 
     :math:`\mathrm{HSIC}^2` is the squared Hilbert-Schmidt norm of the cross-covariance
     operator. By default, the score is the unbiased estimator [1]_, pooled over the
@@ -303,8 +303,8 @@ class HSICEstimator(BaseDiscrepancy):
     def test(self, X: ArrayLike, y: ArrayLike, **given: Any) -> TestResult:
         """Test whether X and y are independent.
 
-        The test uses the kernels of `fit`. It ignores `normalize`, `squared`, `fuse_nu`
-        and the `pooling` of the estimator.
+        The test ignores `normalize`, `squared`, `fuse_nu` and the `pooling` of the
+        estimator.
 
         Parameters
         ----------
@@ -506,9 +506,11 @@ def hsic_score(
 ) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion (HSIC) of X and y.
 
-    HSIC measures how strongly y depends on X, in any form. The score is the unbiased
-    estimator [1]_, in O(n^2) time and O(n) memory. If X and y are independent, scores
-    scatter around zero, may be negative, and shrink like 1 / sqrt(n).
+    HSIC measures how strongly y depends on X, in any form. By default, the score is the
+    unbiased estimator [1]_. Takes O(n^2) time and O(n) memory.
+
+    If X and y are independent, scores scatter around zero, may be negative, and shrink
+    like 1 / sqrt(n).
 
     Read more in the :ref:`User Guide <hsic>`.
 
@@ -560,9 +562,9 @@ def hsic_score(
 def hsic_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion from Gram matrices.
 
-    Use this function if you have Gram matrices already, for example of strings or
-    graphs. The V-statistic is tr(KHLH) / N^2, and the U-statistic is Equation 5 of
-    [1]_.
+    Use this function if you have Gram matrices already, for example of strings.
+
+    The V-statistic is tr(KHLH) / N^2, and the U-statistic is Equation 5 of [1]_.
 
     Read more in the :ref:`User Guide <hsic>`.
 

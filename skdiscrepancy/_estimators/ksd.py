@@ -535,8 +535,8 @@ def means(
 class KSDEstimator(BaseDiscrepancy):
     r"""Squared kernel Stein discrepancy between a sample and a model.
 
-    KSD measures how badly a model fits a sample. `fit` fits the model if necessary and
-    chooses the kernels. `score` checks the model on a sample.
+    `fit` fits the model if necessary and chooses the kernels. `score` measures how
+    badly the model fits a sample.
 
     :math:`\mathrm{KSD}^2 = E\, h(X, X')`, where the Stein kernel h needs only the
     gradient of the log-density [1]_. By default, the score is the unbiased estimator,
@@ -938,9 +938,9 @@ class KSDEstimator(BaseDiscrepancy):
     def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
         r"""Compute the Stein witness function, which shows where the model fits badly.
 
-        It is positive where the sample x has more mass than the model explains, and
-        negative where it has less: :math:`g(t) = \frac1n \sum_i h(x_i, t)`, where h is
-        the Stein kernel for the mean of `kernels_`. Takes O(p n) time for p points.
+        :math:`g(t) = \frac1n \sum_i h(x_i, t)` is positive where the sample x has more
+        mass than the model explains. Here h is the Stein kernel for the mean of
+        `kernels_`. Takes O(p n) time for p points.
 
         Parameters
         ----------
@@ -982,9 +982,10 @@ def ksd_score(
 ) -> float:
     """Compute the squared kernel Stein discrepancy (KSD) between a sample and a model.
 
-    KSD measures how badly a model fits a sample, from the gradient of its log-density
-    [1]_. The score is the unbiased estimator, in O(n^2) time and O(n) memory. If the
-    model fits, scores scatter around zero, may be negative, and shrink like 1 /
+    KSD measures how badly a model fits a sample. By default, the score is the unbiased
+    estimator [1]_. Takes O(n^2) time and O(n) memory.
+
+    If the model fits, scores scatter around zero, may be negative, and shrink like 1 /
     sqrt(n).
 
     Read more in the :ref:`User Guide <ksd>`.
@@ -1044,8 +1045,7 @@ def ksd_score(
 def ksd_from_gram(H: ArrayLike, **params: Any) -> float:
     """Compute the squared kernel Stein discrepancy from a matrix of the Stein kernel.
 
-    Use this function if you have a matrix of the Stein kernel already. The statistics
-    are those of [1]_.
+    The statistics are those of [1]_.
 
     Read more in the :ref:`User Guide <ksd>`.
 

@@ -256,9 +256,8 @@ def samples_test(
 class MMDEstimator(BaseDiscrepancy):
     r"""Squared maximum mean discrepancy to a reference sample.
 
-    `fit` keeps a reference sample and chooses the kernels. `score` measures how much
-    the distribution of another sample differs, for example to monitor data drift
-    (covariate shift).
+    `fit` keeps a reference sample. `score` measures how much the distribution of
+    another sample differs, for example to monitor data drift (covariate shift).
 
     :math:`\mathrm{MMD}_k^2 = \|\mu_P - \mu_Q\|^2` is the squared distance between the
     kernel mean embeddings of two distributions [1]_. By default, the score is the
@@ -470,9 +469,11 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> TestResult:
         """Test whether a sample has the distribution of the reference sample.
 
-        The test chooses bandwidths from both samples together, by default
-        ``bandwidth="dyadic"``. It ignores `normalize`, `squared`, `fuse_nu` and the
-        `pooling` of the estimator.
+        The test chooses bandwidths from both samples, by default
+        ``bandwidth="dyadic"``.
+
+        The test ignores `normalize`, `squared`, `fuse_nu` and the `pooling` of the
+        estimator.
 
         Parameters
         ----------
@@ -710,8 +711,7 @@ class MMDEstimator(BaseDiscrepancy):
         batch_size : int or None, default=None
             Number of consecutive rows of each batch.
         by : str or None, default=None
-            Column of a DataFrame with the label of each batch, for example "day", which
-            is not compared.
+            Column of a DataFrame with the label of each batch, for example "day".
 
         Returns
         -------
@@ -796,10 +796,9 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> np.ndarray:
         r"""Compute the witness function, which shows where two samples differ.
 
-        It is positive where the sample y has more mass than the reference x, and
-        negative where it has less: :math:`f(t) = \frac1n \sum_j k(t, y_j) - \frac1m
-        \sum_i k(t, x_i)`, where k is the mean of `kernels_`. Takes O(p (m + n)) time
-        for p points.
+        :math:`f(t) = \frac1n \sum_j k(t, y_j) - \frac1m \sum_i k(t, x_i)` is positive
+        where the sample y has more mass than the reference x. Here k is the mean of
+        `kernels_`. Takes O(p (m + n)) time for p points.
 
         Parameters
         ----------
@@ -903,10 +902,11 @@ def mmd_score(
 ) -> float:
     """Compute the squared maximum mean discrepancy (MMD) between two samples.
 
-    MMD measures how much the distributions of two samples differ [1]_. The score is the
-    unbiased estimator with bandwidths from both samples, in O(n^2) time and O(n)
-    memory. If both samples share a distribution, scores scatter around zero, may be
-    negative, and shrink like 1 / sqrt(n). Rows that both samples share lower the score.
+    By default, the score is the unbiased estimator [1]_, with bandwidths from both
+    samples. Takes O(n^2) time and O(n) memory.
+
+    If both samples share a distribution, scores scatter around zero, may be negative,
+    and shrink like 1 / sqrt(n). Rows that both samples share lower the score.
 
     Read more in the :ref:`User Guide <mmd>`.
 
@@ -970,8 +970,9 @@ def mmd_from_gram(
 ) -> float:
     """Compute the squared maximum mean discrepancy (MMD) from Gram matrices.
 
-    Use this function if you have Gram matrices already, for example of strings or
-    graphs. The statistics are those of [1]_.
+    Use this function if you have Gram matrices already, for example of strings.
+
+    The statistics are those of [1]_.
 
     Read more in the :ref:`User Guide <mmd>`.
 

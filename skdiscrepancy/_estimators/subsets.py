@@ -36,8 +36,7 @@ class MMDSubsetsResult(Result):
     """Squared MMD of random subsets of two samples, with mean and standard deviation.
 
     :func:`mmd_subsets` returns this result. With the default kernel, `mean` is the
-    Kernel Inception Distance (KID) [1]_. The frame of :meth:`to_frame` has one row for
-    each subset.
+    Kernel Inception Distance (KID) [1]_.
 
     Read more in the :ref:`User Guide <generators>`.
 

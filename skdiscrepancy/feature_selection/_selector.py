@@ -267,7 +267,7 @@ def lasso_path(problem: Problem) -> Path:
 def _next_entry(
     level: float, residual: np.ndarray, rates: np.ndarray, free: np.ndarray
 ) -> tuple[float, int | None]:
-    """Return where the first column reaches the level of the active columns, and which."""
+    """Return where the first column reaches the level of the active ones, and which."""
     candidates = np.flatnonzero(free & (rates > TIES))
     reaches = np.maximum((level - residual[candidates]) / rates[candidates], 0.0)
     if not reaches.size or reaches.min() >= level * (1 - TIES):
@@ -526,11 +526,10 @@ class HSICSelector(TableSelector, BaseEstimator):
     - "forward" and "backward" add or remove columns to maximise the HSIC of y with the
       *joint* kernel of the columns (FOHSIC and BAHSIC [2]_).
 
-    DataFrames may have categorical columns, dates and missing values. With a smooth
-    kernel, "filter", "mrmr" and "lasso" take O(n r^2) time for each pair of columns
-    that they compare, where r is the numerical rank of a Gram matrix (10 to 100).
-    "forward" and "backward" take O(n^2) time for each set of columns. Memory is never
-    O(n^2).
+    DataFrames may have categorical columns, dates and missing values. "filter", "mrmr"
+    and "lasso" take O(n r^2) time for each pair of columns, where r is the numerical
+    rank of a Gram matrix of a smooth kernel. "forward" and "backward" take O(n^2) time
+    for each set of columns. Memory is never O(n^2).
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -672,7 +671,7 @@ class HSICSelector(TableSelector, BaseEstimator):
         return self
 
     def _choose(self, inputs: Inputs, y: Any) -> tuple[Problem, Path, int]:
-        """Return the problem, the path of columns, and how many of them are informative."""
+        """Return the problem, the path of columns, and how many are informative."""
         self._check_params()
         k = self._number_of_features(len(inputs.groups))
         lazy = isinstance(y, LazyRows)

@@ -176,8 +176,7 @@ class TableSelector(SelectorMixin):
         Returns
         -------
         X_selected : ndarray or DataFrame of shape (n_samples, n_selected_features)
-            The selected columns, as they are if X was a DataFrame with labels, dates or
-            missing values in :term:`fit`.
+            The selected columns, untouched if :term:`fit` has encoded the DataFrame.
         """
         check_is_fitted(self)
         if self.kinds_ is None or not is_table(X):
@@ -878,7 +877,7 @@ def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     """Compute the dependence of a numeric y on every column, with p-values.
 
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
-    dependence of any form, unlike :func:`~sklearn.feature_selection.f_regression`.
+    dependence of any form, unlike an F-test.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -929,7 +928,7 @@ def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     """Compute the dependence of labels on every column, with p-values.
 
     The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
-    dependence of any form, unlike :func:`~sklearn.feature_selection.f_classif`.
+    dependence of any form, unlike an F-test.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
