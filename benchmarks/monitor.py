@@ -2,7 +2,8 @@
 
 Usage: ``python benchmarks/monitor.py [--speed] [--run-length] [--false-alarms]
 [--delay] [--repetitions N] [--bandwidth NAME] [--reference N]``. Prints a line for each
-setting, and ``--run-length`` one for each distribution. ``--false-alarms`` counts the
+setting. ``--run-length`` takes each distribution, and normal data with smaller
+reference samples too, and writes ``results/monitor.csv``. ``--false-alarms`` counts the
 false alarms of the default run length, which is extrapolated, for normal data. Without
 a choice, measures all. The delay is compared with a CUSUM that knows the shift, and
 with alibi-detect if it is installed. One thread; about an hour with the defaults.
@@ -11,17 +12,22 @@ with alibi-detect if it is installed. One thread; about an hour with the default
 # SPDX-License-Identifier: BSD-3-Clause
 
 import argparse
+import csv
 import importlib.util
 import time
+from pathlib import Path
 
 import numpy as np
 
 from skdiscrepancy.monitoring import DriftMonitor
 
-FIRST_SEED = 70_000
+OUTPUT = Path(__file__).parent / "results" / "monitor.csv"
+FIRST_SEED = 100_000
 WINDOW, RUN_LENGTH, REFERENCE, COLUMNS = 50, 1000, 2000, 5
 # Rows without drift before a shift.
 BEFORE = 2 * WINDOW
+# Rows of the smaller reference samples, for normal data.
+SMALL_REFERENCES = (300, 700)
 # Number of reference samples. Other packages take minutes to learn from one.
 REFERENCES = {"run length": 50, "false alarms": 100, "delay": 3}
 # Rows of a stream for each reference sample, where false alarms are counted.
@@ -60,13 +66,18 @@ def speed(repetitions=5):
 
 
 def run_lengths(repetitions, size):
-    """Print the mean number of rows until a false alarm."""
-    for name, draw in DISTRIBUTIONS.items():
-        lengths = []
-        for i in range(REFERENCES["run length"]):
+    """Print and write the mean number of rows until a false alarm."""
+    n_references, lines = REFERENCES["run length"], []
+    settings = [("normal", n) for n in SMALL_REFERENCES]
+    settings += [(name, size) for name in DISTRIBUTIONS]
+    for name, n_rows in settings:
+        draw = DISTRIBUTIONS[name]
+        means = []
+        for i in range(n_references):
             rng = np.random.RandomState(FIRST_SEED + i)
-            monitor = fitted(draw(rng, size), i)
-            for _ in range(-(-repetitions // REFERENCES["run length"])):
+            monitor = fitted(draw(rng, n_rows), i)
+            lengths = []
+            for _ in range(-(-repetitions // n_references)):
                 monitor.reset()
                 alarms = np.zeros(1, dtype=bool)
                 while not alarms.any():
@@ -74,11 +85,25 @@ def run_lengths(repetitions, size):
                 end = monitor.n_seen_ - len(alarms) + int(alarms.argmax())
                 # The first full window is the first row that can raise an alarm.
                 lengths.append(end - WINDOW + 2)
-        print(
-            f"run length, {name}: {np.mean(lengths):.0f} +- "
-            f"{np.std(lengths) / len(lengths) ** 0.5:.0f}",
-            flush=True,
-        )
+            means.append(np.mean(lengths))
+        # Reference samples are independent, the streams of one reference are not.
+        error = np.std(means, ddof=1) / n_references**0.5
+        line = {
+            "distribution": name,
+            "reference rows": n_rows,
+            "bandwidth": PARAMS["bandwidth"],
+            "run length asked for": RUN_LENGTH,
+            "reference samples": n_references,
+            "streams of each": len(lengths),
+            "mean run length": round(np.mean(means)),
+            "standard error": round(error),
+        }
+        lines.append(line)
+        print(", ".join(f"{key}: {value}" for key, value in line.items()), flush=True)
+        with OUTPUT.open("w", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(lines[0]))
+            writer.writeheader()
+            writer.writerows(lines)
 
 
 def false_alarms(size):

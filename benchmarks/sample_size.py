@@ -4,8 +4,9 @@ Run from the root of the repository, for example::
 
     python benchmarks/sample_size.py --draws 200
 
-Writes ``benchmarks/results/sample_size.csv``: for each effect the powers at five
-numbers of rows, and the rows for a power of 80 % by a probit curve through them. Beside
+Adds what is missing to ``benchmarks/results/sample_size.csv``: for each effect the
+powers at five numbers of rows (fewer draws above 500 rows), and the rows for a power of
+80 % by a probit curve through them. Beside
 them stand the rows of a t-test or of a test of Pearson's correlation that is told which
 column to look at.
 """
@@ -25,7 +26,9 @@ RESULTS = Path(__file__).parent / "results"
 POWER = 0.8
 COLUMNS = ("test", "effect", "columns", "draws", "rows", "power", "rows_80", "told")
 FACTORS = (0.6, 0.8, 1.0, 1.25, 1.5)
-PILOTS = 50
+PILOTS = 30
+# Rows of all draws of one power, so that many rows have fewer draws.
+MOST_ROWS = 100_000
 
 
 def two_samples(rng, n, shift, d):
@@ -84,23 +87,32 @@ def main():
     parser.add_argument("--seed", type=int, default=100_001)
     parser.add_argument("--output", type=Path, default=RESULTS / "sample_size.csv")
     given = parser.parse_args()
-    with given.output.open("w", newline="") as file:
+    done = set()
+    if given.output.exists():
+        with given.output.open() as file:
+            done = {tuple(row[:3]) for row in csv.reader(file)}
+    with given.output.open("a", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
+        if not done:
+            table.writerow(COLUMNS)
         for (name, test, told, effects), d in (
             (setting, d) for d in (1, 10) for setting in SETTINGS
         ):
             for effect in effects:
+                if (name, str(effect), str(d)) in done:
+                    continue
                 n = told(effect)
                 while power(test, round(n), effect, d, PILOTS, 1) < POWER:
                     n *= 1.25
                 rows = [round(n * factor) for factor in FACTORS]
+                draws = [min(given.draws, MOST_ROWS // n) for n in rows]
                 powers = [
-                    power(test, n, effect, d, given.draws, given.seed) for n in rows
+                    power(test, n, effect, d, some, given.seed)
+                    for n, some in zip(rows, draws, strict=True)
                 ]
                 needed = rows_needed(rows, powers), told(effect)
-                for n, found in zip(rows, powers, strict=True):
-                    values = name, effect, d, given.draws, n, f"{found:.3f}"
+                for n, some, found in zip(rows, draws, powers, strict=True):
+                    values = name, effect, d, some, n, f"{found:.3f}"
                     table.writerow((*values, *(f"{x:.0f}" for x in needed)))
                 file.flush()
                 print(name, effect, d, *map("{:.0f}".format, needed), flush=True)

@@ -40,7 +40,7 @@ from skdiscrepancy import (
 from skdiscrepancy.designs import Cross, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
-from skdiscrepancy.model_checking import SteinThinning
+from skdiscrepancy.model_checking import MMDThinning, SteinThinning
 from skdiscrepancy.monitoring import DriftMonitor
 from skdiscrepancy.tables import TableEncoder
 
@@ -120,6 +120,7 @@ def configurations():
     yield KSDEstimator(GaussianMixture())
     yield KSDEstimator(make_pipeline(StandardScaler(), EmpiricalCovariance()))
     # Thinning by the moments of the sample, and by a model that is fitted to it.
+    yield MMDThinning(1)
     yield SteinThinning()
     yield SteinThinning(3, GaussianMixture(), standardize=False, preconditioner="med")
     # Windows that fit into the few rows of the checks.

@@ -10,10 +10,10 @@ import pytest
 import switches
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from scipy.stats import zscore
+from scipy.stats import chisquare, zscore
 
 from skdiscrepancy import k_sample_test, mmd_score, mmd_test
-from skdiscrepancy._nulls.groups import draw_owners, sample_groups
+from skdiscrepancy._nulls.groups import SharedKeys, draw_owners, sample_groups
 from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy.inference import KSampleResult
 from skdiscrepancy.inference._multiple_tests import shaffer_pvalues
@@ -295,6 +295,109 @@ def test_figure_has_room_for_its_texts():
         assert display.figure_.bbox.containsy(box.y1)
 
 
+# Tests against a control.
+
+
+def test_control_has_the_tests_of_its_pairs():
+    parts = samples(30, 20, 25)
+    result = k_sample_test(*parts, control=1, **ONE, **FEW)
+    assert result.correction == "dunnett"
+    assert result.pairs == [(1, 0), (1, 2)]
+    for (a, b), own in zip(result.pairs, result.results, strict=True):
+        expected = mmd_score(parts[a], parts[b], normalize=False, pooling=None, **ONE)
+        assert_allclose(own.statistics, expected, rtol=1e-10)
+        nulls = own.null_distribution
+        assert result.pvalues[int(b == 2)] == (1 + np.sum(nulls >= own.statistic)) / 40
+    table = np.concatenate(parts)
+    by_label = k_sample_test(
+        table, groups=np.repeat(list("xyz"), (30, 20, 25)), control="y", **ONE, **FEW
+    )
+    assert_array_equal(by_label.adjusted_pvalues, result.adjusted_pvalues)
+    assert by_label.to_frame()["first"].tolist() == ["y", "y"]
+    two = k_sample_test(*parts[:2], control=0, **ONE, **FEW)
+    assert two.adjusted_pvalues[0] == two.pvalue
+
+
+def test_dunnett_compares_with_the_largest_statistic_of_each_resample():
+    parts = samples(25, 20, 25, 30, 20, seed=3)
+    parts[4] = parts[4] + 0.5
+    result = k_sample_test(*parts, control=0, n_resamples=99, random_state=1, **ONE)
+    left, smallest = set(range(4)), 0.0
+    while left:
+        # Reject the largest statistic first, and compare the others without it.
+        largest = max(left, key=lambda i: result.statistics[i])
+        count = 1
+        for b in range(99):
+            nulls = [result.results[i].null_distribution[b] for i in left]
+            count += max(nulls) >= result.statistics[largest]
+        smallest = max(smallest, count / 100)
+        assert result.adjusted_pvalues[largest] == smallest
+        left.remove(largest)
+    assert np.all(result.adjusted_pvalues >= result.pvalues)
+
+
+def drawn_with(keys, sizes, seed):
+    """Return the owners of resamples of single rows with shared keys."""
+    _, owners, levels = sample_groups(list(sizes), 256)
+    options = Options("permutation", len(keys), 256, "max")
+    shared = SharedKeys(keys, np.random.RandomState(seed))
+    return draw_owners(owners, levels, options._replace(shared=shared))
+
+
+def test_rows_of_the_control_stay_together_in_all_tests():
+    rng = np.random.RandomState(0)
+    keys = rng.uniform(size=(50, 256))
+    for sizes, seed in (((6, 6), 1), ((6, 9), 2)):
+        drawn = drawn_with(keys, sizes, seed)[1:]
+        own = np.random.RandomState(seed)
+        for row, shared in zip(drawn, keys, strict=True):
+            every = np.concatenate((shared[:6], own.uniform(size=sum(sizes))[6:]))
+            # The control gets the rows with the smallest keys.
+            assert_array_equal(row == 0, every <= np.sort(every)[5])
+
+
+def test_resamples_with_shared_keys_are_uniform():
+    rng = np.random.RandomState(0)
+    keys = rng.uniform(size=(6000, 256))
+    keys[rng.uniform(size=keys.shape) < 0.5] = np.nan
+    drawn = drawn_with(keys, (2, 2), 1)[1:]
+    counts = np.unique(drawn, axis=0, return_counts=True)[1]
+    assert len(counts) == 6
+    # The p-value of a correct program is below 0.001 for one seed in 1000.
+    assert chisquare(counts).pvalue > 0.001
+
+
+@pytest.mark.parametrize("sizes", [(100, 100, 100), (120, 60, 60), (40, 120, 120)])
+def test_resamples_are_correlated_like_differences_from_one_control(sizes):
+    result = k_sample_test(
+        *samples(*sizes), control=0, n_resamples=1999, random_state=0, **ONE
+    )
+    nulls = [own.null_distribution for own in result.results]
+    found = np.corrcoef(nulls)[0, 1]
+    n, m, _ = sizes
+    # The correlation of two differences from one mean is m / (n + m), so that of their
+    # squared lengths is its square. A small control has n / (n + m), never too large.
+    # The standard error is 0.02, and the rows are random, too.
+    assert_allclose(found, (min(n, m) / (n + m)) ** 2, atol=0.1)
+
+
+def test_control_may_have_blocks_clusters_tables_and_features():
+    parts = samples(24, 30, 27)
+    for options in ({"block_length": 3}, {"n_components": 8}):
+        result = k_sample_test(*parts, control=0, **options, **ONE, **FEW)
+        expected = k_sample_test(*parts, correction="holm", **options, **ONE, **FEW)
+        assert result.pvalue == expected.pvalue
+        if "n_components" not in options:
+            statistics = [own.statistics for own in expected.results[:2]]
+            assert_allclose([r.statistics for r in result.results], statistics)
+    table = pd.DataFrame(np.concatenate(parts)).assign(g=np.repeat(list("abc"), 27))
+    table["s"] = np.arange(81) // 3
+    found = k_sample_test(table, groups="g", clusters="s", control="b", **FEW)
+    assert all(own.n_clusters == 18 for own in found.results)
+    assert len(found.plot().texts_) == 4
+    assert "2 pairs" in found.plot().ax_.get_title(loc="left")
+
+
 A = np.random.RandomState(0).normal(size=(12, 2))
 
 
@@ -313,6 +416,13 @@ A = np.random.RandomState(0).normal(size=(12, 2))
         ((A,), {"groups": [None, *"ab" * 5, "a"]}, "groups contains NaN, NaT or None"),
         ((A,), {"groups": [1, *[2] * 11]}, "The group 1 of `groups` has 1 rows"),
         ((A, A), {"correction": "tukey"}, "correction == 'tukey', must be one of"),
+        ((A, A), {"correction": "dunnett"}, "correction == 'dunnett', must be one of"),
+        ((A, A), {"control": 0, "correction": "shaffer"}, "correction == 'shaffer', m"),
+        ((A, A), {"control": 2}, r"control == 2, must be None or one of \[0, 1\]"),
+        ((A, A), {"control": True}, "control == True, must be None or one of"),
+        ((A, A), {"control": A}, r"control == array\(\[\[ 1.76"),
+        ((A, A), {"control": []}, r"control == \[\], must be None or one of"),
+        ((A,), {"groups": [*"ab"] * 6, "control": "c"}, "control == 'c', must be None"),
         ((A, A), {"kernel": "gauss"}, "kernel == 'gauss'"),
         ((A, A), {"bandwidth": 0}, "bandwidth == 0, must be"),
         ((A, A), {"n_resamples": -1}, "n_resamples == -1, must be an integer >= 1"),

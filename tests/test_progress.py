@@ -55,7 +55,7 @@ from skdiscrepancy.feature_selection import (
     hsic_regression,
 )
 from skdiscrepancy.inference import hsic_column_tests, mmd_column_tests
-from skdiscrepancy.model_checking import SteinThinning, stein_thinning
+from skdiscrepancy.model_checking import MMDThinning, SteinThinning, stein_thinning
 from skdiscrepancy.monitoring import DriftMonitor, drift_report
 
 RNG = np.random.RandomState(0)
@@ -153,6 +153,7 @@ CALLS = {
     "DriftMonitor": lambda **o: (
         DriftMonitor(window_size=5, run_length=9, **SEED, **o).fit(X).thresholds_
     ),
+    "MMDThinning": lambda **o: MMDThinning(9, **o).fit(X).support_,
     "SteinThinning": lambda **o: SteinThinning(9, np.negative, **o).fit(X).support_,
 }
 NO_JOBS = ("stein_thinning", "SteinThinning")

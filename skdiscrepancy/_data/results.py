@@ -27,9 +27,7 @@ CELL = "padding: 0.2em 0.8em; text-align: {}; border: none;"
 class Result(metaclass=ABCMeta):
     """Base class of the results: frozen dataclasses with a table, one row per item.
 
-    A new result is a subclass with the decorator ``@dataclass(frozen=True, eq=False,
-    repr=False)`` and the methods `_summary` and `_columns`. It names its Display, which
-    has a class method `from_result`.
+    A result defines `_summary` and `_columns`, and names its Display.
     """
 
     # Name of the class of skdiscrepancy.plotting that draws the result.
@@ -59,15 +57,12 @@ class Result(metaclass=ABCMeta):
         return None
 
     def to_frame(self) -> Any:
-        """Return the table of the result as a DataFrame.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+        """Return the table of the result as a DataFrame (needs pandas).
 
         Returns
         -------
         frame : pandas.DataFrame
-            The table that the description of the class explains, with one row for each
-            kernel, for example, or for each column of the data.
+            One row for each kernel, column or pair, for example.
         """
         try:
             import pandas as pd
@@ -82,15 +77,12 @@ class Result(metaclass=ABCMeta):
         return pd.DataFrame(columns, index=index)
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw the result.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+        """Draw the result (needs matplotlib).
 
         Parameters
         ----------
         **kwargs : dict
-            Options of the method `from_result` of the Display that the description of
-            the class names, such as `ax`.
+            Options of the method `from_result` of the Display, such as `ax`.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -163,10 +163,48 @@ def draw_owners(owners: np.ndarray, levels: np.ndarray, options: Options) -> np.
     """Return the sample of each group, first for the data, then for each resample."""
     drawn = np.repeat(owners[np.newaxis], 1 + options.n_resamples, axis=0)
     places = [np.flatnonzero(levels == level) for level in range(levels.max() + 1)]
-    for row in drawn[1:]:
+    for i, row in enumerate(drawn[1:]):
         for moving in places:
-            row[moving] = row[options.generator.permutation(moving)]
+            if options.shared is None:
+                row[moving] = row[options.generator.permutation(moving)]
+                continue
+            keys = options.shared.generator.random(len(moving))
+            given = options.shared.keys[i, : np.count_nonzero(owners[moving] == 0)]
+            keys[: len(given)] = np.where(np.isnan(given), keys[: len(given)], given)
+            # Groups with the smallest keys go to the first sample.
+            row[moving[np.argsort(keys)]] = row[moving]
     return drawn
+
+
+class SharedKeys(NamedTuple):
+    """Uniform keys of groups of the first sample, which order the groups.
+
+    Attributes
+    ----------
+    keys : ndarray of shape (n_resamples, n_groups)
+        Keys that several tests share. A test draws its own keys in place of NaN.
+    generator : RandomState or Generator
+        What draws the other keys of a test.
+    """
+
+    keys: np.ndarray
+    generator: Any
+
+    @classmethod
+    def draw(cls, options: Options, share: float) -> SharedKeys:
+        """Draw keys for tests of the first sample against each other sample.
+
+        The differences between the mean of n rows of the first sample and the means of
+        two other samples of m rows have the correlation m / (n + m). Permutations with
+        the same keys have n / (n + m), because they share n of n + m rows. So a `share`
+        m / n of the keys is equal, or all keys if m > n. If other samples differ in
+        size, m is the smallest one. Correlations are then too small, never too large,
+        and the largest statistic of a resample is too large, never too small.
+        """
+        size = (options.n_resamples, max(options.n_groups, 2 * GROUPS_OF_SAMPLE))
+        keys, chances = options.generator.random((2, *size))
+        keys[chances > share] = np.nan
+        return cls(keys, options.generator)
 
 
 def permutation_test(

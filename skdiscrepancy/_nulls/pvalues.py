@@ -42,77 +42,48 @@ CHANGES = ("location or shape", "scale, spread or correlation")
 class TestResult(SizedResult):
     """Result of a test: the statistic, its p-value and the null distribution.
 
-    The p-value is the rank of your data among the resamples [1]_. You can unpack a
-    result as ``statistic, pvalue = result``, like the results of :mod:`scipy.stats`. A
-    notebook shows the result as a table. Two results are equal if all their attributes
-    are equal.
-
-    The frame of :meth:`to_frame` has one row for each kernel, with `kernel`,
-    `bandwidth` (NaN for a kernel without one), `statistic` and `pvalue`, which is
-    adjusted for the number of kernels, and for HSIC also `target_kernel` and
-    `target_bandwidth`. The method :meth:`plot` draws a
-    :class:`~skdiscrepancy.plotting.NullDistributionDisplay`.
+    The p-value is the rank of your data among the resamples [1]_. You can unpack
+    ``statistic, pvalue = result``. :meth:`to_frame` has one row for each kernel.
+    :meth:`plot` draws a :class:`~skdiscrepancy.plotting.NullDistributionDisplay`.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Attributes
     ----------
     statistic : float
-        Pooled statistic of the data. Tests of two or more samples standardise it by
-        the resamples, so do not compare it between tests: `effect_size` tells how large
-        a difference is.
+        Pooled statistic of the data. Compare `effect_size` between tests, not this.
     pvalue : float
-        Probability of a statistic at least as large as `statistic` under the null
-        hypothesis. It is never 0.
+        Probability of a statistic at least as large under the null hypothesis, never 0.
     null_distribution : ndarray of shape (n_resamples,)
         Pooled statistics of the resamples.
     method : str
         How the null distribution was computed.
     kernels : list of length n_kernels
-        The kernels. For HSIC, each entry is a pair of a kernel on X and a kernel on y.
+        The kernels, or pairs of a kernel on X and a kernel on y.
     statistics : ndarray of shape (n_kernels,)
         The statistic of each kernel.
     pvalues : ndarray of shape (n_kernels,)
-        p-value of each kernel, adjusted for the number of kernels. A kernel rejects on
-        its own if its p-value is at most the significance level, and its bandwidth
-        shows the scale of the difference. If the null hypothesis is true, the
-        probability that any kernel rejects is at most the significance level.
+        p-value of each kernel, adjusted for the number of kernels.
     null_limit : frozen distribution of :mod:`scipy.stats` or None
-        Distribution of the statistic under the null hypothesis if the test does not
-        resample. It is Student's t for the designs "x", "l" and "b". For HSIC, it is a
-        gamma distribution (Pearson's type III), or a normal distribution if the
-        permutations have a negative skewness. None for tests by resampling, and for
-        constant X or y, which have the p-value 1.
+        Null distribution of a test that does not resample.
     chosen : int or None
-        Position in `kernels` of the kernel whose statistic is the largest, in standard
-        deviations of the resamples. None if no kernel carries information.
+        Position in `kernels` of the largest standardised statistic.
     change : {"location or shape", "scale, spread or correlation"} or None
-        What a rejection of a permutation test of two or more samples is mostly about,
-        according to kernel `chosen`. The statistic of each kernel is a sum of two: the
-        MMD sees a change of location or shape best, and the difference between the mean
-        similarity of rows of each sample to all rows sees a change of scale, spread or
-        correlation best. None for other tests.
+        What mostly changed between samples, for permutation tests.
     block_length : int or None
-        Rows of a block if the test resampled whole blocks of consecutive rows, for rows
-        of a series. None if the test treated rows as independent.
+        Rows of a block if the rows are a series.
     n_components : int or None
-        Number of random features of each kernel. None if the kernels are exact. By
-        default, tests of more than 10 000 rows in total (of all samples, or of X and
-        y) use 256 random features.
+        Number of random features, None for exact kernels.
     n_clusters : int or None
-        Number of clusters if the test resampled whole clusters of rows. None if the
-        test had no `clusters`.
+        Number of clusters that were resampled, if any.
     n_corrupted : int or None
-        Number of rows that may be corrupted. Statistics are then square roots of
-        V-statistics. None if the test trusts all rows.
+        Number of rows that may be corrupted, if any.
 
     See Also
     --------
     skdiscrepancy.mmd_test : Tests whether two samples differ.
     skdiscrepancy.hsic_test : Tests whether y depends on X.
     skdiscrepancy.ksd_test : Tests whether a model fits.
-    skdiscrepancy.plotting.NullDistributionDisplay : Draws the null distribution.
-    skdiscrepancy.plotting.BandwidthDisplay : Draws the p-value of each kernel.
 
     References
     ----------
@@ -125,8 +96,6 @@ class TestResult(SizedResult):
     >>> from skdiscrepancy.inference import mmd_test
     >>> X, Y = np.random.RandomState(0).normal(size=(2, 30, 1))
     >>> result = mmd_test(X + 1, Y, n_resamples=99, random_state=0)
-    >>> result.null_distribution.shape, len(result.kernels), result.method
-    ((99,), 16, 'permutation')
     >>> statistic, pvalue = result
     >>> round(statistic, 2), pvalue
     (8.57, 0.01)
@@ -218,6 +187,8 @@ class Options(NamedTuple):
     # What the user passed, then the cluster of each row of every sample, then the first
     # row of each cluster in the order of the test, and the number of rows.
     clusters: Any = None
+    # Ranks of groups of the first sample that several tests share; see `shared_keys`.
+    shared: Any = None
 
     @property
     def units(self) -> str:
@@ -234,10 +205,9 @@ class Options(NamedTuple):
     def with_block_length(
         self, n_rows: int, *samples: np.ndarray | None, **words: Any
     ) -> Options:
-        """Return the options with the number of rows of a block of these samples.
+        """Return the options with the rows of a block, or warn if rows clearly depend.
 
-        Without blocks, warn if the rows clearly depend on each other. Shifts do not
-        need independent rows.
+        Shifts do not need independent rows.
         """
         length = None
         if self.wants_blocks:
@@ -278,10 +248,9 @@ def check_options(
     pooling: str = "max",
     block_length: int | str | None = None,
 ) -> Options:
-    """Check the options of a test. "auto" is the first of the allowed methods.
+    """Check the options of a test, where "auto" is the first of the allowed methods.
 
-    `for_blocks` are the methods for the rows of a series, and `setting` what determines
-    the allowed methods, for the error message.
+    `for_blocks` are the methods for a series. `setting` is for the error message.
     """
     block_length = check_block_length(block_length)
     if method != "auto" and method not in allowed:
@@ -313,8 +282,7 @@ def lost_squares(
 ) -> np.ndarray:
     """Tell which sums of squares of values that are `nonzero` are not accurate.
 
-    Tests divide statistics by roots of sums of squares. These squares can underflow or
-    overflow although the values do not.
+    Squares can underflow or overflow although the values do not.
     """
     info = np.finfo(dtype)
     # The error of a square that underflows is at most the smallest normal number.
@@ -330,8 +298,7 @@ def refuse(lost: np.ndarray) -> None:
 def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> None:
     """Warn if a test of few rows, blocks or clusters cannot reject, for any data.
 
-    `n_distinct` is the largest number of resamples, including the data, whose
-    statistics differ.
+    `n_distinct` is the number of resamples with different statistics, at most.
     """
     if n_distinct * LEVEL < 1:
         warn_user(
@@ -346,13 +313,9 @@ def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> No
 def combine(values: np.ndarray, scale: Any, options: Options) -> TestResult:
     """Pool the statistics of every resample, and rank the data among the resamples.
 
-    `values` has a row for each kernel, with the data in the first column. No resample
-    changes the `scale`, which has one entry for each kernel. None is the standard
-    deviation over all resamples, including the data.
-
-    Statistics and scales that are not finite are refused. If the scale of a kernel
-    vanishes, or if no resample changes its statistic, the kernel has the p-value 1 and
-    does not enter the pooled statistic.
+    `values` has a row for each kernel, with the data in the first column. A `scale` of
+    None is the standard deviation of each row. A kernel whose scale vanishes, or whose
+    statistic no resample changes, has the p-value 1 and is not pooled.
     """
     if 1 < values.shape[1] == 1 + options.n_resamples < 1 / LEVEL:
         warn_user(
@@ -399,10 +362,9 @@ def corrupted_test(
 ) -> TestResult:
     """Test a null hypothesis that holds up to some rows that anyone may have changed.
 
-    `values` are V-statistics, whose roots are lengths of vectors of mean features. One
-    changed row changes the root of every resample by the `sensitivity` of its kernel or
-    less. So r changed rows raise the root of the data, relative to those of resamples,
-    by 2 r sensitivities or less, which are subtracted [1]_.
+    One changed row changes the root of a V-statistic by its `sensitivity` or less. So r
+    changed rows raise the root of the data, relative to those of resamples, by
+    2 r sensitivities or less, which are subtracted [1]_.
 
     References
     ----------
@@ -418,12 +380,10 @@ def corrupted_test(
 
 
 def aggregate(z: np.ndarray) -> np.ndarray:
-    """Return one minus the smallest p-value of the kernels, for every resample.
+    """Return one minus the smallest p-value of the kernels, for every resample [1]_.
 
-    The p-value of a kernel is the fraction of all resamples, including the data, whose
-    statistic is at least as large. With many kernels, many resamples have the largest
-    statistic of some kernel, and so share the smallest p-value. Among these, the
-    resample with the largest standardised statistic ranks first.
+    Among resamples with the same smallest p-value, the one with the largest
+    standardised statistic ranks first.
 
     References
     ----------
@@ -440,10 +400,7 @@ def aggregate(z: np.ndarray) -> np.ndarray:
 
 
 def rank_pvalue(values: np.ndarray, observed: float, ties: float = TIES) -> float:
-    """Return the fraction of values that are at least as large as the observed value.
-
-    The values include the observed value, so the p-value is never 0.
-    """
+    """Return the fraction of values that are at least as large as the observed one."""
     check_finite(values)
     tolerance = ties * np.abs(values).max(initial=0.0)
     return float(np.mean(values >= observed - tolerance))
@@ -469,11 +426,7 @@ def parametric_test(
 ) -> TestResult:
     """Test whether a sample comes from a model, by samples drawn from the model.
 
-    `evaluate` returns the statistics of a sample and their scales. Each statistic is
-    divided by the scale of its sample. If all samples are treated in the same way, the
-    type I error is exact for a known model. For a model that is fitted to each sample,
-    the type I error is accurate for many rows. `what` is done with each draw, for the
-    progress.
+    `evaluate` returns the statistics of a sample and the scales that divide them.
     """
     seeds = draw_seeds(options.generator, options.n_resamples)
     work = partial(_of_draw, evaluate, draw)

@@ -44,10 +44,9 @@ def sample_projections(
     weights: Sequence[Any] | None = None,
     block_length: Any = None,
 ) -> tuple[list[Projections], list[Effect]]:
-    """Compare several samples with one sample, by the mean over kernels.
+    """Return the unbiased statistic and the effect size of each candidate.
 
-    Returns the unbiased statistic and the effect size of each candidate. `weights` are
-    those of X and of each candidate. All candidates share the sums within X.
+    `weights` are those of X and of each candidate. All candidates share the sums in X.
     """
     settings = estimator._check_params()
     names = ["X", *(f"candidate {c}" for c in range(len(candidates)))]
@@ -96,58 +95,33 @@ def mmd_compare(
 ) -> ComparisonResult:
     """Compare samples by their distance to one sample.
 
-    Which of two generators makes rows that are closer to real rows, and is the
-    difference more than chance? ``mmd_compare(X, Y, Z)`` computes the squared MMD of Y
-    and of Z to X, and the standard error of their difference [1]_. Both depend on X, so
-    they are correlated, and their difference has a smaller error.
+    Use it to ask which generator makes rows that are closer to real rows, by more than
+    chance. Each score is the squared MMD of a candidate to X.
 
-    The score of a candidate is the unbiased MMD, averaged over the kernels, without
-    normalisation. The bandwidths depend on all samples. If all candidates share the
-    distribution of X, the second-order term of the statistic keeps the standard error
-    from vanishing. The candidates share the sums within X.
+    Scores are unbiased, averaged over the kernels, and not normalised. Standard errors
+    of differences account for the correlation of the scores [1]_.
+
+    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples_X, n_features) or (n_samples_X,)
-        Sample to which the candidates are compared, such as real rows.
+        Sample to which the candidates are compared.
     *candidates : {array-like, sparse matrix} of shape (n_samples_Y, n_features)
-        Two or more samples, such as the rows of generators. All samples must be
-        independent.
+        Two or more independent samples.
     names : list of length n_candidates or None, default=None
-        Names of the candidates. None is "candidate 0", "candidate 1" and so on.
-    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels, as in :class:`~skdiscrepancy.MMDEstimator`.
-    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own.
-    n_bandwidths : int or None, default=None
-        Number of bandwidths of a "grid". None is 10.
-    encoder : "auto", None or transformer, default="auto"
-        How to encode tables, fitted to all samples together.
+        Names of the candidates. None numbers them.
     sample_weight : array-like of shape (n_samples_X,), default=None
-        Weights of the rows of X. Only their ratios matter. Rows of weight 0 are
-        dropped. None weights all rows equally.
+        Weights of the rows. Only their ratios matter.
     candidate_weights : list of length n_candidates or None, default=None
-        Weights of the rows of each candidate, an array or None for each.
+        Weights of the rows of each candidate.
     block_length : int, "auto" or None, default=None
-        Pass it if the rows are a series, such as measurements in the order of time, in
-        which neighbouring rows are similar. The standard errors then come from sums
-        over blocks of this many consecutive rows. "auto" chooses the length from the
-        data, as in :func:`mmd_test`. None treats rows as independent.
-    n_components : int or None, default=None
-        Number of random features for each kernel. None uses exact kernels. With random
-        features, the time grows linearly with the number of rows, and samples may also
-        be dask arrays, dask DataFrames, lists of blocks of rows, and functions that
-        return an iterator of blocks; see :ref:`out_of_core`.
-    n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features, which all candidates share. None draws new ones in
-        every call. The global generator of numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        Number of consecutive rows that stay together if the rows are a :ref:`series
+        <series>`; "auto" chooses it.
+    **params : dict
+        Parameters of :class:`skdiscrepancy.MMDEstimator`.
 
     Returns
     -------
@@ -199,14 +173,14 @@ def ksd_compare(
 ) -> ComparisonResult:
     """Compare models by how well they fit a sample.
 
-    Which of two models fits the rows better, and is the difference more than chance?
-    ``ksd_compare(X, model_a, model_b)`` computes the squared KSD of both models, and
-    the standard error of their difference on the same rows [1]_. No model needs a
-    normalising constant.
+    Use it to ask which model fits better, by more than chance. Each score is the
+    squared KSD of a model. The models are treated as fixed, so fit them to other rows
+    than X.
 
-    The score of a model is the unbiased KSD, averaged over the kernels, without
-    normalisation. The bandwidths depend on X alone. The models count as fixed, so fit
-    them to other rows than X.
+    Scores are unbiased, averaged over the kernels, and not normalised. Standard errors
+    of differences account for the correlation of the scores [1]_.
+
+    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
@@ -215,42 +189,17 @@ def ksd_compare(
     X : array-like of shape (n_samples, n_features) or (n_samples,)
         Sample.
     *models : fitted model, callable or array-like of shape (n_samples, n_features)
-        Two or more models: fitted density estimators, distributions of scipy, functions
-        that return the gradient of the log-density, or arrays with the gradients at the
-        rows of X.
+        Two or more fitted density estimators, distributions of scipy, gradients of
+        log-densities, or arrays with the gradients at the rows.
     names : list of length n_models or None, default=None
-        Names of the models. None is "model 0", "model 1" and so on.
-    kernel : str, kernel object or list of them, default=("gaussian", "imq")
-        Kernels, as in :class:`~skdiscrepancy.KSDEstimator`.
-    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own.
-    n_bandwidths : int or None, default=None
-        Number of bandwidths of a "grid". None is 10.
-    standardize : bool or "whiten", default=False
-        Divide each column by its standard deviation before kernels are computed. Pass
-        "whiten" if columns are correlated. It also makes the columns uncorrelated, so
-        that differences along narrow directions count.
+        Names of the models. None numbers them.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-        None weights all rows equally.
+        Weights of the rows. Only their ratios matter.
     block_length : int, "auto" or None, default=None
-        Pass it if the rows are a series, such as measurements in the order of time, in
-        which neighbouring rows are similar. The standard errors then come from sums
-        over blocks of this many consecutive rows. "auto" chooses the length from the
-        data, as in :func:`mmd_test`. None treats rows as independent.
-    n_components : int or None, default=None
-        Number of random features for each kernel. None uses exact kernels. With random
-        features, the time grows linearly with the number of rows, and samples may also
-        be dask arrays, dask DataFrames, lists of blocks of rows, and functions that
-        return an iterator of blocks; see :ref:`out_of_core`.
-    n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features, which all candidates share. None draws new ones in
-        every call. The global generator of numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        Number of consecutive rows that stay together if the rows are a :ref:`series
+        <series>`; "auto" chooses it.
+    **params : dict
+        Parameters of :class:`skdiscrepancy.KSDEstimator`.
 
     Returns
     -------
@@ -315,14 +264,14 @@ def hsic_compare(
 ) -> ComparisonResult:
     """Compare variables by how strongly y depends on them.
 
-    On which of two sets of columns does y depend more strongly, and is the difference
-    more than chance? ``hsic_compare(X_a, X_b, y)`` computes the squared HSIC of y with
-    both, and the standard error of their difference on the same rows [1]_.
+    Use it to ask on which columns y depends more strongly, by more than chance. Each
+    score is the squared HSIC of a candidate and y. HSIC depends on the number of
+    columns, so compare candidates of similar size.
 
-    The score is the unbiased HSIC, averaged over all products of a kernel on X with a
-    kernel on y, without normalisation. The bandwidths of each X depend on its own
-    distances. HSIC also depends on the number of columns and on the kernels, so compare
-    variables with similar numbers of columns.
+    Scores are unbiased, averaged over the kernels, and not normalised. Standard errors
+    of differences account for the correlation of the scores [1]_.
+
+    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
@@ -331,40 +280,14 @@ def hsic_compare(
     *variables : array-like of shape (n_samples, n_features) or (n_samples,)
         Two or more candidates, followed by y. All of them have the same rows.
     names : list of length n_candidates or None, default=None
-        Names of the candidates. None is "candidate 0", "candidate 1" and so on.
-    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels on the candidates, as in :class:`~skdiscrepancy.HSICEstimator`.
-    target_kernel : "auto", or as `kernel`, default="auto"
-        Kernels on y.
-    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels on the candidates that do not have their own.
-    target_bandwidth : str, float or array-like of float, default="grid"
-        Bandwidths of the kernels on y.
-    n_bandwidths : int or None, default=None
-        Number of bandwidths of a "grid". None is 10.
-    encoder : "auto", None or transformer, default="auto"
-        How to encode tables.
+        Names of the candidates. None numbers them.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-        None weights all rows equally.
+        Weights of the rows. Only their ratios matter.
     block_length : int, "auto" or None, default=None
-        Pass it if the rows are a series, such as measurements in the order of time, in
-        which neighbouring rows are similar. The standard errors then come from sums
-        over blocks of this many consecutive rows. "auto" chooses the length from the
-        data, as in :func:`mmd_test`. None treats rows as independent.
-    n_components : int or None, default=None
-        Number of random features for each kernel. None uses exact kernels. With random
-        features, the time grows linearly with the number of rows, and samples may also
-        be dask arrays, dask DataFrames, lists of blocks of rows, and functions that
-        return an iterator of blocks; see :ref:`out_of_core`.
-    n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features, which all candidates share. None draws new ones in
-        every call. The global generator of numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        Number of consecutive rows that stay together if the rows are a :ref:`series
+        <series>`; "auto" chooses it.
+    **params : dict
+        Parameters of :class:`skdiscrepancy.HSICEstimator`.
 
     Returns
     -------

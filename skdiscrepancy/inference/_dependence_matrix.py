@@ -78,17 +78,7 @@ KernelColumn = tuple[np.ndarray, Any]
 
 
 class _Side(NamedTuple):
-    """What is known of one variable, whatever the other variable of a pair is.
-
-    Attributes
-    ----------
-    factor : Factor
-        Centred factor of the Gram matrix.
-    diagonal : ndarray of shape (n,)
-        Diagonal of the centred matrix.
-    invariants : Invariants or None
-        Numbers that determine the moments of permutations, None for a constant.
-    """
+    """Factor, diagonal and invariants of a variable, None for a constant."""
 
     factor: Factor
     diagonal: np.ndarray
@@ -102,32 +92,10 @@ def dependence_matrix(
     settings: CKASettings,
     block_length: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute HSIC and p-values of pairs of variables.
+    """Return HSIC and p-values of pairs of variables, and the norm of each variable.
 
-    The p-values are tails of the gamma distribution with the first three moments of the
-    V-statistic over all permutations, as in `gamma_test`, or of all cyclic shifts of
-    the rows of a series by `block_length` or more. Factors are kept as far as the
-    working memory of scikit-learn allows, and else computed again for each batch of
-    other variables.
-
-    Parameters
-    ----------
-    variables : list of KernelColumn
-        Variables on the same rows.
-    first, second : range
-        Variables on the left and on the right, the same ones or others.
-    settings : CKASettings
-        Random features, threads, and U- or V-statistics, on which p-values do not
-        depend.
-    block_length : int or None, default=None
-        Number of rows of a block of a series, None for independent rows.
-
-    Returns
-    -------
-    values, pvalues : ndarray of shape (n_variables, n_variables)
-        HSIC and p-values of the pairs in `first` and `second`.
-    norms : ndarray of shape (n_variables,)
-        Root of HSIC of each variable with itself, 0 for a constant.
+    The norm is the root of HSIC of a variable with itself, 0 for a constant. Factors
+    are kept if the working memory of scikit-learn allows, and else computed again.
     """
     n, unbiased, features = len(variables[0][0]), settings.unbiased, settings.features
     run = settings.run
@@ -226,44 +194,37 @@ def _lazy_matrix(table: LazyFactors, unbiased: bool) -> tuple[np.ndarray, ...]:
 class HSICMatrixResult(MatrixResult):
     """CKA and p-values of all pairs of columns.
 
-    :func:`~skdiscrepancy.hsic_matrix` returns this result. ``np.asarray(result)`` is
-    the matrix of CKA. The repr, the table in a notebook and :meth:`to_frame` show the
-    pair with the smallest p-value first, and sort equal p-values by the largest CKA.
     The corrections control the false discovery rate [1]_ or the family-wise error rate.
-    Two results are equal if all their attributes are equal.
 
-    The method :meth:`plot` draws a heat map with similar columns side by side, a
-    :class:`~skdiscrepancy.plotting.HSICMatrixDisplay`.
+    ``np.asarray(result)`` is the matrix of CKA. Tables show the smallest p-value first.
+    :meth:`plot` draws a :class:`~skdiscrepancy.plotting.HSICMatrixDisplay`.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
     Attributes
     ----------
     matrix : ndarray of shape (n_columns_X, n_columns_y)
-        CKA of each column of X with each column of y, or of X if there is no y.
+        CKA of each pair of columns.
     pvalues : ndarray of shape (n_columns_X, n_columns_y) or None
-        p-value of each pair. The diagonal of a symmetric matrix holds the p-values of
-        columns with themselves. None if the rows have weights.
+        p-value of each pair, None if the rows have weights.
     adjusted_pvalues : ndarray of shape (n_columns_X, n_columns_y) or None
-        The p-values, corrected for the number of pairs. The diagonal of a symmetric
-        matrix is not corrected.
+        The p-values, corrected for their number, except on the diagonal.
     x_names : list of length n_columns_X
-        Names of the columns of X, "x0", "x1" and so on for an array.
+        Names of the columns of X.
     y_names : list of length n_columns_y
-        Names of the columns of y, or of X if there is no y.
+        Names of the columns of y.
     x_kernels : list of length n_columns_X
         Kernel on each column of X.
     y_kernels : list of length n_columns_y
         Kernel on each column of y.
     correction : {"bh", "by", "holm"} or None
-        Correction for the number of pairs.
+        The correction.
     symmetric : bool
-        Whether the columns of y are the columns of X.
+        Whether X was compared with itself. The columns of X then stand for y, too.
 
     See Also
     --------
     skdiscrepancy.hsic_matrix : Computes the result.
-    skdiscrepancy.plotting.HSICMatrixDisplay : Draws the matrix.
 
     References
     ----------
@@ -281,8 +242,6 @@ class HSICMatrixResult(MatrixResult):
     ['x0', 'x2']
     >>> result.to_frame(square=True).shape, round(float(result.matrix[0, 2]), 2)
     ((3, 3), 0.54)
-    >>> np.asarray(result).shape
-    (3, 3)
     """
 
     matrix: np.ndarray
@@ -331,22 +290,17 @@ class HSICMatrixResult(MatrixResult):
         return columns
 
     def to_frame(self, *, square: bool = False) -> Any:
-        """Return the pairs of columns as a DataFrame.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+        """Return the pairs of columns as a DataFrame (needs pandas).
 
         Parameters
         ----------
         square : bool, default=False
-            Return the matrix of CKA, with the names of the columns of X as index and of
-            y as columns, in place of one row for each pair.
+            Return the matrix of CKA instead of one row for each pair.
 
         Returns
         -------
         frame : pandas.DataFrame
-            One row for each pair, with the columns `first`, `second`, `cka`, `pvalue`
-            and `adjusted_pvalue`. The smallest p-value comes first, and equal p-values
-            are sorted by the largest CKA.
+            `first`, `second`, `cka` and p-values of each pair, or the matrix.
         """
         frame = super().to_frame()
         if not square:
@@ -374,96 +328,59 @@ def hsic_matrix(
     """Measure and test the dependence of every pair of columns.
 
     Use it like a matrix of correlations, for dependence of any form and columns of any
-    type. Each pair has a CKA (centred kernel alignment), the normalised HSIC of
-    :func:`cka_score`: about 0 for independent columns and 1 for columns that determine
-    each other. The p-values say which pairs are dependent. They are corrected for the
-    number of pairs [1]_.
+    type. CKA (centred kernel alignment, :func:`cka_score`) is about 0 for independent
+    columns and 1 for columns that determine each other.
 
-    Strings, booleans and categories are labels, and a missing value counts as one more
-    label. Dates and ordered categories are numbers. A missing number differs from all
-    known numbers.
-
-    Each column has one kernel. For p columns of n rows, low-rank factors of the Gram
-    matrices give all pairs in O(n p^2 r^2) time, where the rank r is about 20 for
-    Gaussian kernels. Their CKA is accurate to about 1e-9, and exact for labels. Kernels
-    that are not smooth, like "laplace" and "energy", use exact sums in sorted order or
-    over tiles above 512 rows. The p-values are tails of a gamma distribution with the
-    first three moments of all permutations [2]_, so no permutation is drawn. Above 512
-    rows, only the 128 largest components of kernels that are not smooth enter them.
-    The p-values are for independent rows. For the rows of time series, pass
-    `block_length`.
+    The p-values are tails of a gamma distribution with the first three moments of all
+    permutations [1]_. Low-rank factors give all pairs of p columns in O(n p^2 r^2)
+    time, with a rank r of about 20 for Gaussian kernels.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_columns_X)
-        Columns, at least seven rows. A sparse matrix is read column by column.
+        Columns, at least seven rows.
     y : array-like or DataFrame of shape (n_samples,) or (n_samples, n_columns_y), \
             default=None
-        Other columns of the same rows. None compares all columns of X with each other.
+        Other columns of these rows. None compares the columns of X with each other.
     correction : {"bh", "by", "holm"} or None, default="bh"
-        Correction of the p-values for the number of pairs. "bh" (Benjamini and Hochberg
-        [1]_) and "by" (Benjamini and Yekutieli, for any dependence between pairs)
-        control the false discovery rate. "holm" controls the probability of any false
-        discovery. None does not correct.
+        "bh" and "by" (for any dependence between tests) control the false discovery
+        rate, "holm" the probability of any false discovery. None does not correct.
     kernel : str, kernel object or callable, default="gaussian"
-        Kernel for the columns of numbers, such as "gaussian", "energy" or "linear".
-        With "energy", CKA is the squared distance correlation.
+        Kernel for the columns of numbers. With "energy", CKA is the squared distance
+        correlation.
     bandwidth : "median" or float, default="median"
-        Bandwidth of a kernel that has a bandwidth and none of its own. "median" is the
-        median distance between the rows of each column.
+        Bandwidth of a kernel that does not have its own, for each column.
     design : {"u", "v"}, default="u"
-        Unbiased HSIC, whose CKA of independent columns scatters around 0 and may be
-        negative, or the biased one. The p-values do not depend on it.
+        Unbiased HSIC, which may be negative, or the biased HSIC.
     block_length : int, "auto" or None, default=None
-        Number of rows over which rows of a stationary time series depend on each other.
-        The p-values then compare the V-statistic with all cyclic shifts of one column
-        by at least so many rows, so none is below 1 / n. "auto" estimates the number.
-        None treats rows as independent, and warns if they are not.
+        Smallest cyclic shift of one column if the rows are a :ref:`series <series>`. No
+        p-value is then below 1 / n.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-        None weights all rows equally. With weights, there are no p-values, because
-        permutations treat all rows alike.
+        Weights of the rows. Only their ratios matter. With weights, there are no
+        p-values.
     encoder : "auto" or None, default="auto"
-        "auto" reads dates and missing values of a DataFrame as they are: a column of
-        numbers with missing values becomes the two columns of
-        :class:`~skdiscrepancy.TableEncoder`, and `kernel` compares these. None
-        refuses such columns.
+        "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
     n_components : int or None, default=None
-        Number of random features for each kernel. None uses low-rank factors. Kernels
-        with explicit features, such as "linear", keep them. X and y may then be memory
-        maps, dask arrays, dask DataFrames of numbers, lists of blocks of rows, and
-        functions that return an iterator of blocks; see :ref:`out_of_core`. Memory does
-        not grow with the number of rows, and bandwidths are chosen from at most 32768
-        evenly spaced rows.
-    n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features. None draws new ones in every call. The global
-        generator of numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        Number of random features for each kernel, as for :ref:`rows in blocks
+        <out_of_core>`. None uses factors.
+    **params : dict
+        Parameters of :class:`skdiscrepancy.CKAEstimator`.
 
     Returns
     -------
     result : HSICMatrixResult
-        With `matrix`, the CKA of all pairs, `pvalues` and `adjusted_pvalues`. The CKA
-        of a constant column, and of labels that are all different, is 0, with a
-        warning, and the p-values of such a column are 1.
+        CKA, p-values and adjusted p-values. A constant column has the CKA 0.
 
     See Also
     --------
     hsic_column_tests : Tests with many kernels whether y depends on each column.
     cka_score : Computes CKA of representations with many columns.
-    joint_independence_test : Tests several variables together.
 
     References
     ----------
-    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
-       of the Royal Statistical Society B 57, 1995.
-    .. [2] F. Kazi-Aoual et al., "Refined approximations to permutation tests for
+    .. [1] F. Kazi-Aoual et al., "Refined approximations to permutation tests for
        multivariate inference", Computational Statistics & Data Analysis 20, 1995.
 
     Examples
@@ -473,11 +390,7 @@ def hsic_matrix(
     >>> rng = np.random.RandomState(0)
     >>> X = rng.normal(size=(200, 3))
     >>> X[:, 2] = np.cos(2 * X[:, 0]) + 0.1 * rng.normal(size=200)
-    >>> result = hsic_matrix(X)
-
-    Only the first and the third column depend on each other:
-
-    >>> (result.adjusted_pvalues < 0.05).tolist()
+    >>> (hsic_matrix(X).adjusted_pvalues < 0.05).tolist()
     [[True, False, True], [False, True, False], [True, False, True]]
     """
     options = check_options(("gamma",), ("shift",), block_length=block_length)

@@ -69,7 +69,8 @@ from skdiscrepancy._estimators.readers import (
     refuse_other_columns,
 )
 from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
-from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
+from skdiscrepancy._nulls.groups import SharedKeys
+from skdiscrepancy._nulls.pvalues import LEVEL, TestResult, rank_pvalue
 from skdiscrepancy._nulls.row_order import REMEDIES, columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import holm, sizes_of, step_down
 from skdiscrepancy.inference._tests import (
@@ -91,17 +92,10 @@ VALUES = (str, bytes, bool, np.bool_, Real, Decimal, type(None))
 
 @dataclass(frozen=True, eq=False)
 class ColumnSample:
-    """One column of one or two tables.
+    """One column of one or two tables, and its fractions of missing values.
 
-    Attributes
-    ----------
-    stored : list of {ndarray, sparse array, LazyRows} of shape (n_samples, n_columns)
-        The column in each table. Numbers with missing values have two columns, as from
-        `TableEncoder`. Labels that are read by blocks have a column for each label.
-    of_labels : bool
-        Whether the column holds labels.
-    missing : list of float
-        Fraction of missing values in each table.
+    Numbers with missing values have two columns, and labels that are read by blocks
+    have a column for each label.
     """
 
     stored: list[Any]
@@ -128,24 +122,7 @@ class ColumnSample:
 def read_samples(
     tables: Sequence[Any], names: Sequence[str], encoder: Any
 ) -> tuple[list[Any], list[ColumnSample]]:
-    """Read the columns of one table, or of two tables with the same columns.
-
-    Parameters
-    ----------
-    tables : sequence of array-like or DataFrame of shape (n_samples, n_features)
-        Tables. Columns of DataFrames are matched by name.
-    names : sequence of str
-        Names of the tables, for error messages.
-    encoder : "auto" or None
-        Whether to read DataFrames with dates or missing values.
-
-    Returns
-    -------
-    column_names : list
-        Names of the columns.
-    samples : list of ColumnSample
-        The columns.
-    """
+    """Return the names and the columns of tables with the same columns."""
     for table, name in zip(tables, names, strict=True):
         refuse_blocks(table, name)
         # A number of numpy has a shape without entries, and is refused below.
@@ -303,44 +280,35 @@ class ColumnTestsResult(Result):
     """Tests of all columns of a table, with p-values corrected for their number.
 
     The corrections control the false discovery rate [1]_ or the family-wise error rate.
-    The repr, ``print(tests)``, the table in a notebook, :meth:`to_frame` and
-    :meth:`plot` show the smallest p-value first, and sort equal p-values by the largest
-    statistic. The attributes have the order of the columns of your data. Two results
-    are equal if all their attributes are equal.
 
-    The frame has one row for each column of your data, with `statistic`, `pvalue`,
-    `adjusted_pvalue` and :ref:`effect_size <effect_size>`, and if values are missing,
-    `missing_X` and `missing_Y`, the fraction of missing values in each sample.
-    The figure is a :class:`~skdiscrepancy.plotting.ColumnTestsDisplay` of the adjusted
-    p-values.
+    Tables show the smallest p-value first. The attributes have the order of your
+    columns. :meth:`plot` draws a :class:`~skdiscrepancy.plotting.ColumnTestsDisplay`.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Attributes
     ----------
     feature_names : list of length n_features
-        Names of the columns, "x0", "x1" and so on for an array.
+        Names of the columns.
     statistics : ndarray of shape (n_features,)
         Pooled statistic of each column.
     pvalues : ndarray of shape (n_features,)
         p-value of each column.
     adjusted_pvalues : ndarray of shape (n_features,)
-        The p-values, corrected for the number of columns.
+        The p-values, corrected for their number.
     correction : {"bh", "by", "holm"} or None
-        Correction for the number of columns.
+        The correction.
     results : list of TestResult
         Result of the test of each column.
     missing_X : ndarray of shape (n_features,)
         Fraction of missing values of each column of X.
     missing_Y : ndarray of shape (n_features,) or None
-        Fraction of missing values of each column of the second sample, None for
-        :func:`~skdiscrepancy.hsic_column_tests`.
+        Fraction of missing values of each column of Y, if any.
 
     See Also
     --------
     skdiscrepancy.mmd_column_tests : Tests which columns have drifted.
     skdiscrepancy.hsic_column_tests : Tests which columns y depends on.
-    skdiscrepancy.plotting.ColumnTestsDisplay : Draws the p-values.
 
     References
     ----------
@@ -354,8 +322,6 @@ class ColumnTestsResult(Result):
     >>> rng = np.random.RandomState(0)
     >>> X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [0, 2]
     >>> tests = mmd_column_tests(X, Y, random_state=0)
-    >>> tests.feature_names
-    ['x0', 'x1']
     >>> tests.adjusted_pvalues.round(3).tolist()
     [0.657, 0.002]
     >>> tests.to_frame().index.tolist()
@@ -379,10 +345,7 @@ class ColumnTestsResult(Result):
 
     @cached_property
     def effect_sizes(self) -> np.ndarray:
-        """Effect size of each column; see :ref:`effect_size`.
-
-        NaN for a column without an effect size, such as a constant column.
-        """
+        """Effect size of each column, NaN for constants; see :ref:`effect_size`."""
         return sizes_of(self.results)
 
     def _order(self) -> np.ndarray:
@@ -508,21 +471,7 @@ def _test_column(
 
 
 def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
-    """Correct p-values for the number of tests.
-
-    Parameters
-    ----------
-    pvalues : ndarray of shape (n_tests,)
-        The p-values.
-    correction : {"bh", "by", "holm"} or None
-        "bh" and "by" control the false discovery rate, "holm" the probability of any
-        false discovery.
-
-    Returns
-    -------
-    adjusted : ndarray of shape (n_tests,)
-        Adjusted p-values.
-    """
+    """Correct p-values for their number by "bh", "by", "holm" or None."""
     if correction is None:
         return pvalues.copy()
     if correction in ("bh", "by"):
@@ -578,56 +527,36 @@ FIRST = f"correction kernel n_resamples encoder {RUN}"
 def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTestsResult:
     """Test every column of two samples for a difference.
 
-    Use it to see which columns of a table have drifted. Each column gets its own
-    two-sample test, :func:`mmd_test`. Strings, booleans and categories are compared as
-    labels, and a missing value counts as one more label. Dates and ordered categories
-    are compared as numbers. A missing number differs from all known numbers, so the
-    test also detects that values go missing more often. These tests compare the
-    distribution of each column, but not how columns depend on each other. To detect a
-    changed dependence, test all columns together with :func:`mmd_test`.
+    Use it to see which columns of a table have drifted. Each column has its own
+    :func:`mmd_test`, and the p-values are corrected for their number [1]_. Labels and
+    :ref:`missing values <tables>` are compared as well. To detect a changed dependence
+    between columns, test all columns together.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} or DataFrame of shape (n_samples_X, n_features)
-        First sample. With `n_components`, both may be in blocks, as in
-        :func:`mmd_test`, also with categories and missing values.
+        First sample.
     Y : {array-like, sparse matrix} or DataFrame of shape (n_samples_Y, n_features)
-        Second sample, with the same columns. Columns of DataFrames are matched by name.
+        Second sample. Columns of DataFrames are matched by name.
     correction : {"bh", "by", "holm"} or None, default="bh"
-        Correction of the p-values for the number of columns. "bh" (Benjamini and
-        Hochberg [1]_) and "by" (Benjamini and Yekutieli, for any dependence between
-        columns) control the false discovery rate. "holm" controls the probability of
-        any false discovery. None does not correct.
+        "bh" and "by" (for any dependence between tests) control the false discovery
+        rate, "holm" the probability of any false discovery. None does not correct.
     kernel : str, kernel object or list of them, default="laplace"
         Kernels for the columns of numbers.
     n_resamples : int or None, default=None
-        Number of resamples of each test. None is 100 times the number of columns, and
-        at least 999, so that p-values can be small enough to pass the correction. A
-        column has more than 999 resamples only if these give it a p-value of at most
-        0.05.
+        Number of resamples of each test. None is 100 per column, at least 999, unless
+        999 give a p-value above 0.05.
     encoder : "auto" or None, default="auto"
-        "auto" reads dates and missing values of a DataFrame as they are: a column of
-        numbers with missing values becomes the two columns of
-        :class:`~skdiscrepancy.TableEncoder`, and `kernel` compares these. None
-        refuses such columns.
-    n_jobs : int or None, default=None
-        Number of threads, over columns. The p-values do not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the resamples. None draws new ones in every call. The global generator of
-        numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
     **params : dict
-        Other parameters of :func:`mmd_test`.
+        Parameters of :func:`mmd_test`.
 
     Returns
     -------
     tests : ColumnTestsResult
-        Statistics, p-values, adjusted p-values and fractions of missing values of the
-        columns. ``print(tests)`` shows them, with the smallest p-value first.
+        Statistics, p-values and adjusted p-values of the columns.
 
     See Also
     --------
@@ -682,60 +611,40 @@ def two_sample_columns(
 def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsResult:
     """Test for every column of X whether y depends on it.
 
-    Each column gets its own test, :func:`hsic_test`, and the p-values are corrected for
-    the number of columns [1]_. Strings, booleans and categories are labels, and a
-    missing value counts as one more label. Dates and ordered categories are numbers. A
-    missing number differs from all known numbers. All columns use the same kernels on
-    y. These tests do not detect interactions, where y depends on two columns only
-    together. To detect interactions, test all columns together with :func:`hsic_test`.
+    Each column has its own :func:`hsic_test`, and the p-values are corrected for their
+    number [1]_. To detect interactions, where y depends on two columns only together,
+    test all columns together.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
-        Columns to test. With `n_components`, X and y may be in blocks, as in
-        :func:`hsic_test`.
+        Columns to test.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Numbers, or labels of any type. A Series or DataFrame may have missing values. A
-        missing label counts as one more label.
+        Second variables: numbers, or labels of any type.
     correction : {"bh", "by", "holm"} or None, default="bh"
-        Correction of the p-values for the number of columns; see
-        :func:`mmd_column_tests`.
+        "bh" and "by" (for any dependence between tests) control the false discovery
+        rate, "holm" the probability of any false discovery. None does not correct.
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
         Kernels for the columns of numbers.
     n_resamples : int or None, default=None
-        Smallest number of resamples of each test. None is 100 times the number of
-        columns, and at least 999, so that p-values can be small enough to pass the
-        correction. A column has more than 999 resamples only if these give it a p-value
-        of at most 0.05.
+        Number of resamples of each test. None is 100 per column, at least 999, unless
+        999 give a p-value above 0.05.
     encoder : "auto" or None, default="auto"
-        "auto" reads dates and missing values of a DataFrame as they are: a column of
-        numbers with missing values becomes the two columns of
-        :class:`~skdiscrepancy.TableEncoder`, and `kernel` compares these. None
-        refuses such columns.
-    n_jobs : int or None, default=None
-        Number of threads, over columns. The p-values do not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the resamples. None draws new ones in every call. The global generator of
-        numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
     **params : dict
-        Other parameters of :func:`hsic_test`.
+        Parameters of :func:`hsic_test`.
 
     Returns
     -------
     tests : ColumnTestsResult
-        Statistics, p-values, adjusted p-values and fractions of missing values of the
-        columns. ``print(tests)`` shows them, with the smallest p-value first.
+        Statistics, p-values and adjusted p-values of the columns.
 
     See Also
     --------
     hsic_test : Tests all columns together.
-    skdiscrepancy.feature_selection.ColumnCKA : Computes p-values faster, from a gamma
-        distribution.
+    skdiscrepancy.feature_selection.ColumnCKA : Computes p-values faster.
 
     References
     ----------
@@ -789,11 +698,7 @@ MIN_ROWS = 2
 def read_k_samples(
     samples: Sequence[Any], groups: Any, reader: Reader, clusters: Any = None
 ) -> tuple[list[Any], list[Any], Any, Any]:
-    """Read several samples, or one table that is divided by its groups.
-
-    Returns the rows and the name of each sample, the layout of their columns, and the
-    cluster of each row of each sample.
-    """
+    """Return rows, names, layout and clusters of samples, or of groups of a table."""
     tables, labels = list(samples), None
     if groups is not None:
         if len(tables) != 1:
@@ -856,15 +761,8 @@ def _parts(rows: Any, labels: np.ndarray) -> tuple[list[Any], list[Any]]:
 class KSampleResult(Result):
     """Test of several samples, and the tests of all pairs of them.
 
-    :func:`~skdiscrepancy.k_sample_test` returns this result. The p-values of the pairs
-    are corrected for their number, by default with the procedure of Shaffer [1]_. You
-    can unpack the test of all samples as ``statistic, pvalue = result``. Two results
-    are equal if all their attributes are equal.
-
-    The frame of :meth:`to_frame` has one row for each pair, in the order of `pairs`.
-    The columns are `first` and `second`, the names of the samples, `first_size` and
-    `second_size`, their numbers of rows, `statistic`, `pvalue` and `adjusted_pvalue`.
-    The method :meth:`plot` draws a heat map of the pairs, a
+    You can unpack ``statistic, pvalue = result`` of all samples. By default, the
+    p-values of pairs are corrected as in [1]_. :meth:`plot` draws a
     :class:`~skdiscrepancy.plotting.KSampleDisplay`.
 
     Read more in the :ref:`User Guide <many_variables>`.
@@ -876,30 +774,27 @@ class KSampleResult(Result):
     pvalue : float
         p-value of the null hypothesis that all samples have the same distribution.
     sample_names : list of length n_samples
-        Names of the samples: their positions, or the labels of the groups.
+        Positions of the samples, or labels of the groups.
     sizes : list of int
         Rows of the samples.
     pairs : list of tuple of int
-        Positions of both samples of each pair.
+        Positions of both samples of each pair. The first one is the control, if any.
     statistics : ndarray of shape (n_pairs,)
-        Pooled statistic of each pair, in standard deviations of its permutations.
+        Pooled statistic of each pair.
     pvalues : ndarray of shape (n_pairs,)
         p-value of each pair.
     adjusted_pvalues : ndarray of shape (n_pairs,)
         The p-values, corrected for the number of pairs.
-    correction : {"shaffer", "holm", "bh", "by"} or None
+    correction : {"shaffer", "dunnett", "holm", "bh", "by"} or None
         Correction for the number of pairs.
     overall : TestResult
-        Result of the test of all samples, with its null distribution and kernels. It
-        has no effect size unless there are two samples, because an effect size compares
-        two samples.
+        Result of the test of all samples. More than two samples have no effect size.
     results : list of TestResult
         Result of the test of each pair, with its effect size.
 
     See Also
     --------
     skdiscrepancy.k_sample_test : Computes the result.
-    skdiscrepancy.plotting.KSampleDisplay : Draws the pairs.
 
     References
     ----------
@@ -966,36 +861,30 @@ class KSampleResult(Result):
 
 @takes_parameters_of(
     mmd_test,
-    names="groups correction kernel bandwidth n_resamples pooling block_length "
-    f"clusters encoder n_components {RUN}",
+    names="groups control correction kernel bandwidth n_resamples pooling "
+    f"block_length clusters encoder n_components {RUN}",
 )
 @in_one_blas_thread
 def k_sample_test(
     *samples: ArrayLike,
     groups: Any = None,
-    correction: str | None = "shaffer",
+    control: Any = None,
+    correction: str | None = "auto",
     n_resamples: int | None = None,
     **params: Any,
 ) -> KSampleResult:
     """Test whether several samples have the same distribution, and which pairs differ.
 
-    A small `pvalue` of the result means that at least two of the samples differ. Its
-    `adjusted_pvalues` say which pairs differ. All tests can detect any difference, not
-    only of the means, and their false positive rates (type I errors) are exact.
+    A small `pvalue` means that at least two samples differ, in any way. The
+    `adjusted_pvalues` say which pairs differ. All type I errors are exact.
 
-    The statistic of the first test is the mean of the unbiased squared MMD of all pairs
-    of samples, weighted by the products of their sizes. With the energy kernel it is
-    the statistic of DISCO [1]_. Permutations of all rows give its p-value. With two
-    samples, it is the test of :func:`mmd_test`.
+    The first test compares the mean unbiased MMD of all pairs, weighted by the products
+    of their sizes as in DISCO [1]_, with permutations of all rows. Each pair then has
+    its own permutations. By default, the p-values of pairs are corrected as in
+    [2]_. With a `control`, each other sample is tested against the control only, as in
+    [3]_.
 
-    Each pair then has its own test, which permutes the rows of these two samples only.
-    Permutations of all samples would not do: if one sample differs, they mix its rows
-    into all others, so that the p-values of the other pairs are wrong. All tests use
-    the same kernels, with bandwidths from all rows. The p-values of the pairs are
-    corrected for their number, by default with Shaffer's procedure [2]_, which controls
-    the probability of any false discovery.
-
-    The rows must be independent of each other, unless you pass `block_length`.
+    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -1003,71 +892,32 @@ def k_sample_test(
     ----------
     *samples : {array-like, sparse matrix} of shape (n_samples, n_features) or \
             (n_samples,)
-        Two or more samples with the same columns, which may differ in size, or one
-        table together with `groups`.
+        Two or more samples with the same columns, or one table together with `groups`.
     groups : str, array-like of shape (n_samples,) or None, default=None
-        Name of the column of a DataFrame that says which sample a row belongs to, or
-        one label for each row of an array. The samples are in the order of the labels.
-    correction : {"shaffer", "holm", "bh", "by"} or None, default="shaffer"
-        Correction of the p-values for the number of pairs. "shaffer" and "holm" control
-        the probability of any false discovery. "shaffer" is never less powerful,
-        because it uses that two samples that equal a third sample are equal. "bh"
-        (Benjamini and Hochberg) and "by" (Benjamini and Yekutieli) control the false
-        discovery rate. None does not correct.
-    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels, as in :func:`mmd_test`. "indicator" compares labels.
-    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
-            default="dyadic"
-        Bandwidths of the kernels that do not have their own, as in :func:`mmd_test`,
-        chosen from the rows of all samples.
+        Column with the sample of each row, or one label for each row.
+    control : int, label or None, default=None
+        Position of the control among the samples, or its label in `groups`. None tests
+        all pairs.
+    correction : {"auto", "shaffer", "dunnett", "holm", "bh", "by"} or None, \
+            default="auto"
+        "auto" is "dunnett" with a control and "shaffer" without. "shaffer", "dunnett"
+        and the less powerful "holm" control the probability of any false discovery,
+        "bh" and "by" the false discovery rate. None does not correct.
     n_resamples : int or None, default=None
-        Number of permutations of each test. None is 100 times the number of pairs, and
-        at least 999, so that p-values can be small enough to pass the correction.
-    pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How to combine several kernels. "max" takes the largest statistic, "mean" the
-        mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
-    block_length : int, "auto" or None, default=None
-        Pass it if the rows of each sample are a series, in which neighbouring rows are
-        similar. The tests then permute whole blocks of this many consecutive rows, and
-        leave out pairs of rows that are near in time, as in :func:`mmd_test`. "auto"
-        chooses the length from the data. None treats rows as independent. See
-        :ref:`series`.
+        Number of resamples of each test. None is 100 per pair, at least 999.
     clusters : str, list of array-like, array-like or None, default=None
-        Pass it if rows belong together, such as all rows of one subject: the name of a
-        column, which is then not compared, or a list with the labels of the rows of
-        each sample, or with `groups` one label for each row. Each cluster must be in
-        one sample, and the tests permute whole clusters. See :ref:`clusters`.
-    encoder : "auto", None or transformer, default="auto"
-        "auto" encodes every DataFrame with
-        :class:`~skdiscrepancy.TableEncoder`, so that every column counts the
-        same, and takes arrays as they are. None takes numbers as they are and refuses
-        other columns. A transformer is
-        cloned and fitted to the rows of all samples.
-    n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel. None uses exact kernels. "auto" is
-        exact up to 10 000 rows in total, and takes 256 features above. With random
-        features, the time grows linearly with the number of rows, and samples may also
-        be dask arrays, dask DataFrames, lists of blocks of rows, and functions that
-        return an iterator of blocks; see :ref:`out_of_core`.
-    n_jobs : int or None, default=None
-        Number of threads. The p-values do not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the permutations and random features. None draws new ones in every call.
-        The global generator of numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        Column or labels that say which :ref:`rows belong together <clusters>`.
+    **params : dict
+        Parameters of :func:`mmd_test`.
 
     Returns
     -------
     result : KSampleResult
-        With `statistic` and `pvalue` of all samples, and statistics, p-values and
-        adjusted p-values of all pairs.
+        Statistics and p-values of all samples and of all pairs.
 
     See Also
     --------
     mmd_test : Tests two samples.
-    hsic_test : Tests whether the rows depend on a number instead of a group.
 
     References
     ----------
@@ -1075,6 +925,9 @@ def k_sample_test(
        analysis of variance", Annals of Applied Statistics 4, 2010.
     .. [2] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
        Journal of the American Statistical Association 81, 1986.
+    .. [3] C. W. Dunnett, "A multiple comparison procedure for comparing several
+       treatments with a control", Journal of the American Statistical Association 50,
+       1955.
 
     Examples
     --------
@@ -1087,12 +940,12 @@ def k_sample_test(
     >>> result = k_sample_test(X, groups=clinic, random_state=0)
     >>> result.pvalue
     0.001
-    >>> [result.sample_names[a] for a, b in result.pairs if b == 2]
-    ['east', 'north']
     >>> (result.adjusted_pvalues < 0.05).tolist()
     [False, True, True]
     """
-    check_correction(correction, ("shaffer", *CORRECTIONS))
+    default = "shaffer" if control is None else "dunnett"
+    check_correction(correction, ("auto", default, *CORRECTIONS))
+    correction = default if correction == "auto" else correction
     params["n_resamples"] = resamples(1) if n_resamples is None else n_resamples
     estimator, settings = checked_test(MMDEstimator, params)
     reader = estimator._reader(settings.kernels, 1)
@@ -1102,6 +955,9 @@ def k_sample_test(
     read = read_k_samples(tables, groups, reader, options.clusters)
     rows, names, layout, clusters = read
     pairs = list(combinations(range(len(rows)), 2))
+    if control is not None:
+        first = _position(control, names)
+        pairs = [(first, a) for a in range(len(rows)) if a != first]
     if n_resamples is None:
         options = options._replace(n_resamples=resamples(len(pairs)))
     collection = collection_of(estimator, rows, settings.kernels, layout)
@@ -1117,11 +973,20 @@ def k_sample_test(
     tests = [tuple(range(len(rows))), *(pairs if len(pairs) > 1 else [])]
     work = [float(sum(sizes[a] for a in own)) ** power for own in tests]
     found: list[TestResult] = []
+    shared: Any = None
     with progress("tests of samples", sum(work), estimator.verbose) as line:
         for i, (own, line.step) in enumerate(zip(tests, work, strict=True)):
             if i == 1:
                 seeds = draw_seeds(options.generator, len(pairs))
-            if i > 0:
+                if control is not None:
+                    share = min(sizes[b] for _, b in pairs) / sizes[pairs[0][0]]
+                    shared = SharedKeys.draw(options, share)
+            if i > 0 and shared is not None:
+                # All tests order the rows of the control in the same way.
+                options = options.ready(collection, seeds[0], options.run)
+                own_keys = generator_of(seeds[i - 1] + 1)
+                options = options._replace(shared=shared._replace(generator=own_keys))
+            elif i > 0:
                 options = options.ready(collection, seeds[i - 1], options.run)
             some = [rows[a] for a in own]
             if clusters is not None:
@@ -1136,8 +1001,10 @@ def k_sample_test(
     adjust = partial(adjust_pvalues, correction=correction)
     if correction == "shaffer":
         adjust = partial(shaffer_pvalues, n_samples=len(rows))
-    least = np.full(len(pairs), 1 / (1 + options.n_resamples))
-    warn_if_powerless(adjust(least), correction, "pair", options.n_resamples)
+    adjusted = dunnett_pvalues(results) if correction == "dunnett" else adjust(pvalues)
+    if correction != "dunnett":
+        least = np.full(len(pairs), 1 / (1 + options.n_resamples))
+        warn_if_powerless(adjust(least), correction, "pair", options.n_resamples)
     return KSampleResult(
         statistic=overall.statistic,
         pvalue=overall.pvalue,
@@ -1146,32 +1013,47 @@ def k_sample_test(
         pairs=pairs,
         statistics=np.array([result.statistic for result in results]),
         pvalues=pvalues,
-        adjusted_pvalues=adjust(pvalues),
+        adjusted_pvalues=adjusted,
         correction=correction,
         overall=overall,
         results=results,
     )
 
 
+def _position(control: Any, names: list[Any]) -> int:
+    """Return the position of the control among the samples."""
+    try:
+        position = names.index(control)
+    except (TypeError, ValueError):
+        position = -1
+    if position < 0 or isinstance(control, bool) != isinstance(names[position], bool):
+        must = f"must be None or one of {shown(names)}, the names of the samples."
+        raise ValueError(f"control == {shown(control)}, {must}")
+    return position
+
+
+def dunnett_pvalues(results: Sequence[TestResult]) -> np.ndarray:
+    """Correct p-values of tests that share resamples, by the step-down maximum.
+
+    The largest statistic is compared with the largest one of each resample, the second
+    largest with the largest one over the other tests, and so on. Each statistic is in
+    standard deviations of its own permutations.
+    """
+    values = np.array([[own.statistic, *own.null_distribution] for own in results])
+    order = np.argsort(-values[:, 0], kind="stable")
+    largest = np.maximum.accumulate(values[order[::-1]])[::-1]
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.maximum.accumulate([rank_pvalue(v, v[0]) for v in largest])
+    return adjusted
+
+
 def shaffer_pvalues(pvalues: np.ndarray, n_samples: int) -> np.ndarray:
     """Correct the p-values of all pairs of samples by the first procedure of Shaffer.
 
-    Equality of distributions is transitive, so not every number of pairs can be equal:
-    if one of three pairs differs, at least one other pair differs too. Where Holm's
-    procedure multiplies a p-value with the number of pairs that are not yet rejected,
-    this procedure takes the largest possible number of equal pairs among them.
-
-    Parameters
-    ----------
-    pvalues : ndarray of shape (n_pairs,)
-        The p-values of all pairs of samples.
-    n_samples : int
-        Number of samples.
-
-    Returns
-    -------
-    adjusted : ndarray of shape (n_pairs,)
-        Adjusted p-values.
+    Equality is transitive: if one of three pairs differs, another pair differs too. So
+    where Holm's procedure multiplies a p-value with the number of pairs that are not
+    yet rejected, this procedure takes the largest possible number of equal pairs among
+    them.
     """
     possible = np.array(sorted(_numbers_of_equal_pairs(n_samples)))
     left = np.arange(len(pvalues), 0, -1)

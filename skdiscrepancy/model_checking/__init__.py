@@ -18,5 +18,6 @@ from skdiscrepancy.model_checking._densities import (
     search_compare as search_compare,
     stein_thinning as stein_thinning,
 )
+from skdiscrepancy.model_checking._thinning import MMDThinning as MMDThinning
 
 make_public(__name__)

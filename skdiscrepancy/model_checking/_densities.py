@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ from skdiscrepancy._estimators.ksd import (
     refuse_constant,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._gram.run import in_one_blas_thread, progress
+from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._models.dispatch import (
     check_model,
     draw_from,
@@ -62,6 +63,7 @@ from skdiscrepancy._statistics.evaluations import (
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import Design
+from skdiscrepancy.model_checking._thinning import greedy_rows
 
 
 def search_compare(
@@ -576,23 +578,15 @@ def stein_thinning(
     n_points = _check_params(n_points, preconditioner, **flags)
     rows: np.ndarray = check_rows(X, dtype=np.float64)
     S = check_gradients(gradients, rows)
-    indices = np.empty(n_points, dtype=np.int64)
-    # Values that are not finite raise an error below.
-    with np.errstate(all="ignore"), progress("points", n_points, verbose) as line:
+    # Values that are not finite raise an error.
+    with np.errstate(all="ignore"):
         if standardize:
             scale = np.mean(np.abs(rows - rows.mean(axis=0)), axis=0)
             refuse_constant(scale, np.abs(rows).max(axis=0))
             rows, S = in_scale(scale, rows, S)
         Y, trace = _precondition(rows, preconditioner)
-        # The diagonal of the Stein kernel, plus twice its sum over the chosen rows.
-        objective = trace + aligned_products(S, S)
-        for step in range(n_points):
-            check_finite(objective)
-            chosen = indices[step] = int(np.argmin(objective))
-            if step + 1 < n_points:
-                objective += 2 * _stein_column(rows, Y, S, trace, chosen)
-            line.advance()
-    return indices
+        column = partial(_stein_column, rows, Y, S, trace)
+        return greedy_rows(n_points, trace + aligned_products(S, S), column, verbose)
 
 
 @declares_parameters

@@ -107,6 +107,7 @@ PACKAGE_IMPORTS = {
         "HyvarinenScorer",
         "KSDScorer",
         "MMDScorer",
+        "MMDThinning",
         "SteinThinning",
         "search_compare",
         "neg_hyvarinen_scorer",

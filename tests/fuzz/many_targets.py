@@ -25,6 +25,7 @@ SAMPLES = {
     **POOLED,
     "encoder": params.STATISTIC["encoder"],
     "correction": params.values(["'shaffer'", "'holm'", "None"], ["'nope'", "3", "[]"]),
+    "control": params.values(["None", "0"], ["'a'", "3", "True", "[]", "X"], 8),
     "groups": params.values(["None"], ["'a'", "3", "[0] * len(X)", "[]", "X"], 8),
 }
 MATRIX = {

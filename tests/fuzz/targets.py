@@ -524,6 +524,23 @@ def model_checking_targets():
         ),
     )
     yield (
+        "MMDThinning",
+        target(
+            "MMDThinning({keywords}).fit(X)",
+            data.samples("X"),
+            {
+                "kernel": params.KERNEL,
+                "bandwidth": params.STATISTIC["bandwidth"],
+                "encoder": params.STATISTIC["encoder"],
+                "n_jobs": params.RUN["n_jobs"],
+                **params.VERBOSE,
+                "n_points": points,
+            },
+            callables="MMDThinning",
+            always=["n_points"],
+        ),
+    )
+    yield (
         "SteinThinning",
         target(
             "SteinThinning(model=model, {keywords}).fit(X)",
