@@ -515,8 +515,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         "auto" encodes DataFrames with :class:`~skdiscrepancy.TableEncoder`, None only
         accepts numbers, and a transformer is cloned and fitted; see :ref:`tables`.
     n_components : int or None, default=None
-        Number of random features for each kernel, for linear time and :ref:`data in
-        blocks <out_of_core>`; None uses exact kernels.
+        Number of random features for each kernel, for linear time; None uses exact
+        kernels.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -740,6 +740,9 @@ def cka_score(
         Second representation, or layers, of the same rows in the same order.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. Only their ratios matter.
+    n_components : int or None, default=None
+        Number of random features for each kernel, for linear time and :ref:`data in
+        blocks <out_of_core>`; None uses exact kernels.
     **params : dict
         Parameters of :class:`CKAEstimator`.
 

@@ -554,9 +554,9 @@ class KSDEstimator(BaseDiscrepancy):
     ----------
     model : density estimator, frozen distribution, callable or None, default=None
         Model that :func:`skdiscrepancy.model_checking.log_density_gradient` accepts, or
-        a function that returns the gradients at rows. `fit` refits a density estimator,
-        unless it is a :class:`~sklearn.frozen.FrozenEstimator`. None is a Gaussian
-        distribution.
+        a function that returns the gradients of its log-density at rows. `fit` refits a
+        density estimator, unless it is a :class:`~sklearn.frozen.FrozenEstimator`. None
+        is a Gaussian distribution.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
         "matern72", "matern92", "affine" or objects of :mod:`skdiscrepancy.kernels`.

@@ -548,7 +548,7 @@ class HSICSelector(TableSelector, BaseEstimator):
         at most 20 values), else `kernel`.
     bandwidth_factor : float or None, default=None
         Bandwidth on each column as a multiple of its median distance. None is 1.2, and
-        the mean of 0.8 and 4 for a Gaussian kernel.
+        0.8 and 4 for the mean of two Gaussian kernels.
     target_bandwidth_factor : float, default=3.0
         Bandwidth on y as a multiple of its median distance. Narrow kernels are
         sensitive to more than the mean of y.

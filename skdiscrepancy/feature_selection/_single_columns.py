@@ -742,7 +742,7 @@ class ColumnCKA(BaseEstimator):
         at most 20 values), else `kernel`.
     bandwidth_factor : float or None, default=None
         Bandwidth on each column as a multiple of its median distance. None is 1.2, and
-        the mean of 0.8 and 4 for a Gaussian kernel.
+        0.8 and 4 for the mean of two Gaussian kernels.
     target_bandwidth_factor : float, default=3.0
         Bandwidth on y as a multiple of its median distance. Narrow kernels are
         sensitive to more than the mean of y.
@@ -751,12 +751,12 @@ class ColumnCKA(BaseEstimator):
     pvalue : {"gamma", "permutation"} or None, default="gamma"
         Null distribution of the p-values. None computes no p-values.
     n_resamples : int, default=999
-        Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
+        Number of permutations for "permutation", shared by all columns.
     encoder : "auto" or None, default="auto"
         "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
     n_components : int or None, default=None
-        Number of random features for each kernel, for linear time and :ref:`data in
-        blocks <out_of_core>`; None uses exact kernels.
+        Number of random features for each kernel, for linear time; None uses exact
+        kernels.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
