@@ -185,6 +185,11 @@ def watched(make, options):
     return monitor.update({**rows, dask_table: table}.get(make, make)(numbers(2)))
 
 
+def sequential(cls):
+    """Return a question that takes rows one by one."""
+    return lambda *rows, **options: cls(random_state=0, **options).update(*rows)
+
+
 def score_of(X, y, **options):
     """Score columns."""
     return ColumnCKA(**options)(X, y)
@@ -210,6 +215,11 @@ QUESTIONS = {
     "mmd_subsets": with_samples(sk.mmd_subsets, n_subsets=3, subset_size=20),
     "drift_report": with_samples(drift_report, **TEST),
     "DriftMonitor": watched,
+    "SequentialMMDTest": with_samples(sequential(sk.SequentialMMDTest)),
+    "SequentialHSICTest": with_target(sequential(sk.SequentialHSICTest)),
+    "SequentialKSDTest": with_model(
+        lambda X, model, **o: sequential(sk.SequentialKSDTest)(X, model=model, **o)
+    ),
     "HSICSelector": selected(HSICSelector),
     "HSICSelectorCV": selected(search),
 }
@@ -223,7 +233,8 @@ NO_PVALUE = "A score has no p-value that dependent rows could change."
 ONE_MATRIX = "One matrix cannot be the kernel of every column or variable."
 TESTS = (
     "mmd_test hsic_test k_sample_test joint_independence_test conditional_hsic_test "
-    "mmd_column_tests hsic_column_tests drift_report DriftMonitor"
+    "mmd_column_tests hsic_column_tests drift_report DriftMonitor SequentialMMDTest "
+    "SequentialHSICTest SequentialKSDTest"
 )
 WITH_DESIGNS = "mmd_score hsic_score ksd_score mmd_test hsic_test ksd_test"
 SCORES = (
@@ -234,7 +245,7 @@ SCORES = (
 def no_meaning(question, kind):
     """Return why a combination has no meaning, None if it has one."""
     foreign = ("table", "polars", "dask table", "sparse", "function", "precomputed")
-    if question.startswith("ksd") and kind in foreign:
+    if "ksd" in question.lower() and kind in foreign:
         return DENSITY
     if kind == "weights" and question in TESTS.split():
         return PERMUTED

@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     )
     from skdiscrepancy.monitoring import (
         DriftMonitor as DriftMonitor,
+        SequentialHSICTest as SequentialHSICTest,
+        SequentialKSDTest as SequentialKSDTest,
+        SequentialMMDTest as SequentialMMDTest,
         drift_report as drift_report,
     )
     from skdiscrepancy.tables import TableEncoder as TableEncoder
@@ -92,7 +95,8 @@ _NAMES = {
     "hsic_matrix hsic_test hsic_test_from_gram joint_independence_test k_sample_test "
     "ksd_compare ksd_test ksd_test_from_gram mmd_column_tests mmd_compare mmd_test "
     "mmd_test_from_gram",
-    "monitoring": "DriftMonitor drift_report",
+    "monitoring": "DriftMonitor SequentialHSICTest SequentialKSDTest "
+    "SequentialMMDTest drift_report",
     "tables": "TableEncoder",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

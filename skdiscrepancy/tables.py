@@ -462,7 +462,7 @@ def fit_encoder(
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
     if isinstance(fitted, TableEncoder):
         return fitted._fit_tables(tables, titles)
-    return _run(fitted, "fit", _stacked(tables, titles))
+    return _run(fitted, "fit", stacked(tables, titles))
 
 
 def _is_encoded(X: Any) -> bool:
@@ -517,10 +517,12 @@ STACKS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def _stacked(tables: list[Any], titles: list[str]) -> Any:
+def stacked(tables: list[Any], titles: list[str]) -> Any:
     """Return the rows of all tables as one table of their type."""
     if len(tables) == 1:
         return tables[0]
+    if all(isinstance(table, list) for table in tables):
+        return [*chain(*tables)]
     kinds = [(type(t).__module__.partition(".")[0], type(t)) for t in tables]
     one_type = "must be of one type and width for an encoder of your own"
     if len(set(kinds)) > 1:

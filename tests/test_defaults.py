@@ -66,6 +66,12 @@ ESTIMATORS = {
     sk.HSICSelector: lambda selector: selector.fit(X, y).scores_.tolist(),
     ColumnCKA: lambda score: np.asarray(score(X, y)).tolist(),
     sk.DriftMonitor: lambda monitor: monitor.fit(LONG[:300]).update(LONG).tolist(),
+    sk.SequentialMMDTest: lambda test: (test.update(X, Y).tolist(), test.wealth_),
+    sk.SequentialHSICTest: lambda test: (test.update(X, y).tolist(), test.wealth_),
+    sk.SequentialKSDTest: lambda test: (
+        test.set_params(model=MODELS[0]).update(X).tolist(),
+        test.wealth_,
+    ),
 }
 
 

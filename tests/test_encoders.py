@@ -41,7 +41,12 @@ from skdiscrepancy import (
 )
 from skdiscrepancy.feature_selection import HSICSelector
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, IndicatorKernel
-from skdiscrepancy.monitoring import DriftMonitor, drift_report
+from skdiscrepancy.monitoring import (
+    DriftMonitor,
+    SequentialHSICTest,
+    SequentialMMDTest,
+    drift_report,
+)
 from skdiscrepancy.tables import TableEncoder
 
 pd = pytest.importorskip("pandas")
@@ -611,6 +616,15 @@ FRAMES = {
     "pyarrow": lambda frame: pytest.importorskip("pyarrow").table(dict(frame)),
 }
 TEST = {"random_state": 0, "n_resamples": 39}
+
+
+def wealth(cls, x, y):
+    """Return the wealth of a sequential test."""
+    test = cls(random_state=0)
+    test.update(x, y)
+    return test.wealth_
+
+
 QUESTIONS = {
     "mmd_score": lambda x, y: mmd_score(x, y),
     "MMDEstimator": lambda x, y: MMDEstimator().fit(x).score(y),
@@ -641,6 +655,8 @@ QUESTIONS = {
     "DriftMonitor": lambda x, y: (
         DriftMonitor(window_size=5, run_length=30, random_state=0).fit(x).threshold_
     ),
+    "SequentialMMDTest": lambda x, y: wealth(SequentialMMDTest, x, y),
+    "SequentialHSICTest": lambda x, y: wealth(SequentialHSICTest, x, y),
     "HSICSelector": lambda x, y: HSICSelector(1).fit(x, y).scores_[0],
 }
 

@@ -558,7 +558,11 @@ def test_rows_too_large_for_a_kernel_leave_the_state_alone():
         ({"n_jobs": 0}, ValueError, "n_jobs == 0"),
         ({"block_length": 0}, ValueError, "block_length == 0, must be"),
         ({"block_length": 16}, ValueError, "block_length == 16, must be from 1 to 15"),
-        ({"kernel": IndicatorKernel(balanced=True)}, ValueError, "balanced=False"),
+        (
+            {"kernel": IndicatorKernel(balanced=True)},
+            ValueError,
+            "must not be balanced",
+        ),
     ],
 )
 def test_bad_parameters_are_named(params, error, message):

@@ -175,6 +175,12 @@ MMDThinning(N(5), bandwidth=N(1.3), n_jobs=N(1), verbose=N(0)).fit(X)
 SteinThinning(N(5), verbose=N(0)).fit(X, gradients=MODEL.means_ - X)
 stein_thinning(X, MODEL.means_ - X, N(5), verbose=N(0))
 search_compare(SEARCH, test_fraction=N(0.25))
+SequentialMMDTest(n_warmup=N(9), {GRID}, {FEATURES}, random_state=N(7)).update(X, Y)
+SequentialMMDTest(bandwidth=N(1.375), level=N(0.5), random_state=N(7)).update(X, Y)
+SequentialHSICTest(n_warmup=N(9), {GRID}, {FEATURES}, random_state=N(7)).update(X, y)
+SequentialHSICTest(target_bandwidth=N(3), level=N(0.5), random_state=0).update(X, y)
+SequentialKSDTest(FROZEN, n_warmup=N(9), {GRID}, {FEATURES}).reset().n_seen_
+SequentialKSDTest(FROZEN, bandwidth=N(3), level=N(0.5), random_state=N(7)).update(X)
 DriftMonitor(window_size=N(127), run_length=N(9), {RUN}).fit(LONG).update(LONG[:150])
 DriftMonitor(window_size=N(10), bandwidth=N(1.375), {RUN}).fit(LONG).kernels_
 DriftMonitor(window_size=N(10), {FEATURES}, {RUN}).fit(LONG).thresholds_

@@ -31,7 +31,7 @@ from skdiscrepancy.designs import Blocks, CompleteV, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.inference import hsic_test, mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import MaternKernel
-from skdiscrepancy.monitoring import DriftMonitor, drift_report
+from skdiscrepancy.monitoring import DriftMonitor, SequentialMMDTest, drift_report
 from skdiscrepancy.plotting import (
     BandwidthDisplay,
     BatchScoresDisplay,
@@ -66,6 +66,8 @@ def displays():
     selector_cv = HSICSelectorCV(cv=2).fit(X, X[:, 0])
     monitor = DriftMonitor(window_size=3, run_length=5, random_state=0).fit(X)
     monitor.update(Y + 10)
+    sequential = SequentialMMDTest(n_warmup=4, random_state=0)
+    sequential.update(X[:10], Y + 10)
     return {
         "design": lambda ax: DesignDisplay.from_design("u", 5, ax=ax),
         "bandwidth": lambda ax: BandwidthDisplay.from_estimator(mmd, Y, ax=ax),
@@ -77,6 +79,7 @@ def displays():
             mmd, Y, batch_size=5, n_resamples=3, ax=ax
         ),
         "monitor": lambda ax: MonitorDisplay.from_result(monitor, ax=ax),
+        "sequential": lambda ax: MonitorDisplay.from_result(sequential, ax=ax),
         "null": lambda ax: NullDistributionDisplay.from_result(result, ax=ax),
         "selection": lambda ax: SelectionDisplay.from_estimator(selector, ax=ax),
         "columns": lambda ax: ColumnTestsDisplay.from_result(columns, ax=ax),
@@ -94,6 +97,7 @@ DISPLAYS = (
     "witness",
     "batches",
     "monitor",
+    "sequential",
     "null",
     "selection",
     "columns",

@@ -238,12 +238,12 @@ def value_of(value: Any, *, matrices: bool = False) -> Any:
     return "nan" if isinstance(value, float) and value != value else value
 
 
-def refuse_changed(estimator: Any) -> None:
-    """Refuse parameters that have changed since `fit`, and that `fit` learns from."""
+def refuse_changed(estimator: Any, since: str = "fit") -> None:
+    """Refuse parameters that have changed since a method that has read them."""
     for name, known in estimator._learnt_from.items():
         if value_of(getattr(estimator, name)) != known:
             value = shown(getattr(estimator, name))
-            again = "has changed since `fit`. Call `fit` again."
+            again = f"has changed since `{since}`. Call `{since}` again."
             raise ValueError(f"{name} == {value} {again}")
 
 

@@ -465,12 +465,18 @@ class HSICEstimator(BaseDiscrepancy):
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
     def _validated(
-        self, X: Any, y: Any, settings: Settings, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        settings: Settings,
+        sample_weight: Any = None,
+        least: int | None = None,
     ) -> tuple[Any, Any, Any]:
         """Return X and y, whose columns must agree with `fit`, and their weights."""
         X, y, weights = self._weighted([X, y], sample_weight, settings)
         self._refuse_changed()
-        reader = self._reader(self.kernels_, settings.design._least_rows(2))
+        least = least or settings.design._least_rows(2)
+        reader = self._reader(self.kernels_, least)
         labels = sample_dtype(self.target_kernels_) is None
         own = self.target_encoder_
         X, y = reader.pair_of_blocks(X, y, labels, fit=False, target_encoder=own)

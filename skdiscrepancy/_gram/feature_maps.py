@@ -37,8 +37,8 @@ STRIP = 512
 WITH_FEATURES = (
     "The kernels with features are Gaussian, Laplace, IMQ and Matern (p=2) kernels "
     "without a metric, products and sums of them, ColumnKernel of them, "
-    "IndicatorKernel, LinearKernel and CosineKernel on dense data, and FeatureKernel "
-    "of any transformer. For most other kernels, pass "
+    "IndicatorKernel, LinearKernel and CosineKernel unless data are sparse, and "
+    "FeatureKernel of any transformer. For most other kernels, pass "
     "FeatureKernel(sklearn.kernel_approximation.Nystroem(...))."
 )
 

@@ -5,6 +5,18 @@
 from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.monitoring._drift import DriftReportResult, drift_report
 from skdiscrepancy.monitoring._monitor import DriftMonitor
+from skdiscrepancy.monitoring._sequential import (
+    SequentialHSICTest,
+    SequentialKSDTest,
+    SequentialMMDTest,
+)
 
-__all__ = ["DriftMonitor", "DriftReportResult", "drift_report"]
+__all__ = [
+    "DriftMonitor",
+    "DriftReportResult",
+    "SequentialHSICTest",
+    "SequentialKSDTest",
+    "SequentialMMDTest",
+    "drift_report",
+]
 make_public(__name__)

@@ -60,7 +60,12 @@ from skdiscrepancy._nulls.row_order import (
     warn_if_dependent,
 )
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
+from skdiscrepancy.kernels._base import (
+    ColumnKernel,
+    IndicatorKernel,
+    KernelLike,
+    refuse_balanced,
+)
 from skdiscrepancy.kernels._names import tag_sparse
 
 
@@ -602,8 +607,48 @@ FALSE_SERIES = 0.01
 FREE = ("n_jobs", "random_state", "verbose")
 
 
+class StreamHistory(BaseEstimator):
+    """Base class of what takes a stream row by row and keeps its history."""
+
+    _display: ClassVar[str] = "MonitorDisplay"
+    _index: ClassVar[str | None] = None
+
+    def to_frame(self) -> Any:
+        """Return the history of the stream as a DataFrame.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The last 100,000 rows of the stream since it began or was reset, with their
+            `position` from 0. A monitor has the columns `statistic`, which is missing
+            before the first full window, `threshold` and `alarm`. A sequential test has
+            `wealth`, `pvalue` and `rejected`.
+        """
+        return Result.to_frame(cast(Any, self))
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the history of the stream.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`skdiscrepancy.plotting.MonitorDisplay.from_result`, such
+            as `ax`.
+
+        Returns
+        -------
+        display : MonitorDisplay
+            The display, already drawn.
+        """
+        return Result.plot(cast(Any, self), **kwargs)
+
+
 @declares_parameters
-class DriftMonitor(BaseEstimator):
+class DriftMonitor(StreamHistory):
     r"""Alarm for drift in a stream of rows.
 
     Use it to monitor data that arrive row by row, for example sensor values or the
@@ -733,9 +778,6 @@ class DriftMonitor(BaseEstimator):
     >>> int(alarms.argmax()), monitor.change_point_
     (6, 50)
     """
-
-    _display: ClassVar[str] = "MonitorDisplay"
-    _index: ClassVar[str | None] = None
 
     _: KW_ONLY
     window_size: int = 100
@@ -887,38 +929,6 @@ class DriftMonitor(BaseEstimator):
             del self._history[: -2 * HISTORY]
         return alarms
 
-    def to_frame(self) -> Any:
-        """Return the history of the stream since `fit` or `reset` as a DataFrame.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            The last 100,000 rows of the stream, with their `position` from 0,
-            `statistic`, `threshold` and `alarm`. The statistic is missing before the
-            first full window.
-        """
-        return Result.to_frame(cast(Any, self))
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the history of the stream since `fit` or `reset`.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`skdiscrepancy.plotting.MonitorDisplay.from_result`, such
-            as `ax`.
-
-        Returns
-        -------
-        display : MonitorDisplay
-            The display, already drawn.
-        """
-        return Result.plot(cast(Any, self), **kwargs)
-
     def _columns(self) -> dict[str, np.ndarray]:
         """Return the history by columns, one entry for each row of the stream."""
         check_is_fitted(self)
@@ -931,6 +941,10 @@ class DriftMonitor(BaseEstimator):
             # False for the NaN before the first full window.
             "alarm": statistic > threshold,
         }
+
+    def _curve(self) -> dict[str, Any]:
+        """Return the fields of a display."""
+        return {**self._columns(), "change_point": self.change_point_}
 
     def contributions(self) -> np.ndarray:
         """Compute how much each row of the window adds to the squared MMD.
@@ -1043,6 +1057,10 @@ class DriftMonitor(BaseEstimator):
         return True
 
 
+# Why a stream has no balanced kernels.
+IN_STREAM = "for a stream, because it would change with the number of rows"
+
+
 def _listed(block: np.ndarray, extra: Any) -> list[np.ndarray]:
     return [block]
 
@@ -1051,10 +1069,6 @@ def _streamed(kernel: Any, n_features: int) -> Any:
     """Return a kernel that can be evaluated on rows that come later."""
     if not isinstance(kernel, IndicatorKernel):
         return kernel
-    if kernel.balanced:
-        raise ValueError(
-            f"kernel == {kernel!r}, must have balanced=False for a stream, because its "
-            "values would change with the number of rows."
-        )
+    refuse_balanced([kernel], IN_STREAM)
     # The engine encodes labels once. Rows that come later can have other labels.
     return ColumnKernel(kernel, list(range(n_features)))

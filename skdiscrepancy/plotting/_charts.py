@@ -1303,13 +1303,21 @@ class BatchScoresDisplay(Display):
         return self._legend("Scores of batches", ncols=3)
 
 
+# Words for the vertical axis and the title of a stream.
+MONITOR_WORDS = {
+    "statistic": ("Discrepancy to the reference", "Statistic of the last rows"),
+    "wealth": ("Wealth", "Wealth of bets against the null hypothesis"),
+}
+
+
 class MonitorDisplay(Display):
     """Display of a stream: statistic, threshold, alarms and the change point.
 
     The statistic of the last rows is drawn over the position of the newest row, with
     its threshold [1]_. Points mark the rows with an alarm, and a dotted line shows the
-    estimated change point. Use :meth:`from_result` with a fitted
-    monitor, or its method `plot`.
+    estimated change point. For a sequential test, the statistic is the wealth, and the
+    alarm is the first row at which the test rejects. Use :meth:`from_result` with a
+    fitted monitor or a sequential test, or their method `plot`.
 
     Read more in the :ref:`User Guide <monitoring>`.
 
@@ -1325,6 +1333,8 @@ class MonitorDisplay(Display):
         Whether there is an alarm, for each row.
     change_point : int or None, default=None
         Estimated position of the first row after the change.
+    name : {"statistic", "wealth"}, default="statistic"
+        What is drawn. The wealth of a sequential test has a logarithmic axis.
 
     Attributes
     ----------
@@ -1369,11 +1379,12 @@ class MonitorDisplay(Display):
     threshold: ArrayLike
     alarm: ArrayLike
     change_point: int | None = None
+    name: str = "statistic"
 
     @classmethod
     def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
-        """Return the fields from the history of a monitor."""
-        return {**result._columns(), "change_point": result.change_point_}
+        """Return the fields from the history of a stream."""
+        return result._curve()
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the stream.
@@ -1389,8 +1400,9 @@ class MonitorDisplay(Display):
             The display itself.
         """
         ax = self._begin(ax, 6.4, 3.6)
+        words = MONITOR_WORDS[self.name]
         position, statistic = np.asarray(self.position), np.asarray(self.statistic)
-        [self.line_] = ax.plot(position, statistic, color=BLUE, label="statistic")
+        [self.line_] = ax.plot(position, statistic, color=BLUE, label=self.name)
         style: dict[str, Any]
         style = {"color": GREY, "linestyle": "--", "label": "threshold"}
         [self.threshold_line_] = ax.plot(position, self.threshold, **style)
@@ -1403,10 +1415,11 @@ class MonitorDisplay(Display):
             label = f"change at row {self.change_point}"
             style = {"color": VERMILLION, "linestyle": ":", "label": label}
             self.change_line_ = ax.axvline(self.change_point, **style)
-        ax.set(xlabel="Row of the stream", ylabel="Discrepancy to the reference")
+        ax.set(xlabel="Row of the stream", ylabel=words[0])
+        ax.set_yscale("log" if self.name == "wealth" else "linear")
         ax.margins(x=0.02)
         whole_numbers(ax.xaxis)
-        return self._legend("Statistic of the last rows", ncols=4)
+        return self._legend(words[1], ncols=4)
 
 
 class SelectionDisplay(Display):

@@ -117,7 +117,13 @@ PACKAGE_IMPORTS = {
         "log_density_gradient_of",
         "stein_thinning",
     ],
-    "skdiscrepancy.monitoring": ["DriftMonitor", "drift_report"],
+    "skdiscrepancy.monitoring": [
+        "DriftMonitor",
+        "SequentialHSICTest",
+        "SequentialKSDTest",
+        "SequentialMMDTest",
+        "drift_report",
+    ],
     "skdiscrepancy.plotting": [
         "BandwidthDisplay",
         "BatchScoresDisplay",
