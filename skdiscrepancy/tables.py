@@ -76,8 +76,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     Parameters
     ----------
     max_categories : int or None, default=30
-        Largest number of categories of a column that have a column of their own. The
-        most frequent categories are kept. None keeps all categories.
+        Largest number of categories of a column, the most frequent ones, that have a
+        column of their own.
 
     Attributes
     ----------

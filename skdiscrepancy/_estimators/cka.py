@@ -734,10 +734,9 @@ def cka_score(
     Parameters
     ----------
     X : array-like, sparse matrix or DataFrame, or list or dict of them
-        First representation, of shape (n_samples, n_features), or a list or dict of the
-        layers of a network.
+        First representation, or a list or dict of the layers of a network.
     Y : array-like, sparse matrix or DataFrame, or list or dict of them
-        Second representation, or layers, of the same rows in the same order.
+        Second representation, or layers, of the same rows.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. Only their ratios matter.
     n_components : int or None, default=None
@@ -754,7 +753,6 @@ def cka_score(
     See Also
     --------
     CKAEstimator : Adds up minibatches.
-    hsic_score : Measures dependence on a scale for tests and feature selection.
 
     References
     ----------

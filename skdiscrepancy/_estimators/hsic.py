@@ -74,8 +74,7 @@ class HSICEstimator(BaseDiscrepancy):
 
     :math:`\mathrm{HSIC}^2` is the squared Hilbert-Schmidt norm of the cross-covariance
     operator. By default, the score is the unbiased estimator [1]_, pooled over the
-    products of 20 kernels on X and 20 kernels on y that are divided by their scales
-    [2]_.
+    products of 20 kernels on X and 20 kernels on y that are divided by their scales.
 
     For N rows, `score` takes O(N^2) time and O(N) memory. Laplace kernels on single
     columns or labels take O(N log N) time. Incomplete designs pair the rows i and i +
@@ -154,8 +153,6 @@ class HSICEstimator(BaseDiscrepancy):
     ----------
     .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
        2012.
-    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

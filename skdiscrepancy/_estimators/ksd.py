@@ -540,8 +540,8 @@ class KSDEstimator(BaseDiscrepancy):
 
     :math:`\mathrm{KSD}^2 = E\, h(X, X')`, where the Stein kernel h needs only the
     gradient of the log-density [1]_. By default, the score is the unbiased estimator,
-    pooled over 20 kernels that are divided by their scales [2]_. It takes O(n^2) time
-    and O(n) memory.
+    pooled over 20 kernels that are divided by their scales. It takes O(n^2) time and
+    O(n) memory.
 
     KSD does not detect wrong weights of well-separated modes, and the density must
     vanish at the boundary of its support. To select a model, pass
@@ -617,8 +617,6 @@ class KSDEstimator(BaseDiscrepancy):
     ----------
     .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
        fit", ICML 2016.
-    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -1067,8 +1065,8 @@ def ksd_from_gram(H: ArrayLike, **params: Any) -> float:
 
     References
     ----------
-    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
-       goodness-of-fit tests", ICML 2016.
+    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
+       fit", ICML 2016.
 
     Examples
     --------

@@ -267,8 +267,8 @@ class MMDEstimator(BaseDiscrepancy):
 
     For m rows of the reference sample and n other rows, `fit` takes O(m^2) time,
     `score` O(m n + n^2) time, and memory is O(m + n). Laplace and Matern kernels on a
-    single column take O(m log m) and O(m + n log(m n)) time. Do not tune an
-    MMDEstimator by a grid search, which compares folds of one sample.
+    single column take O(n log n) time. Do not tune an MMDEstimator by a grid search,
+    which compares folds of one sample.
 
     Read more in the :ref:`User Guide <mmd>`.
 

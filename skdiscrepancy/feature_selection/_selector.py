@@ -520,16 +520,15 @@ class HSICSelector(TableSelector, BaseEstimator):
     columns and interactions:
 
     - "filter" ranks columns by their centred kernel alignment (CKA) with y.
-    - "mrmr" maximises the CKA with y minus the mean CKA with the columns that are
-      already selected.
+    - "mrmr" maximises the CKA with y minus the mean CKA with the selected columns.
     - "lasso" follows the non-negative LARS path of HSIC Lasso [1]_.
     - "forward" and "backward" add or remove columns to maximise the HSIC of y with the
       *joint* kernel of the columns (FOHSIC and BAHSIC [2]_).
 
-    DataFrames may have categorical columns, dates and missing values. "filter", "mrmr"
-    and "lasso" take O(n r^2) time for each pair of columns, where r is the numerical
-    rank of a Gram matrix of a smooth kernel. "forward" and "backward" take O(n^2) time
-    for each set of columns. Memory is never O(n^2).
+    DataFrames may have columns of any type. "filter", "mrmr" and "lasso" take O(n r^2)
+    time for each pair of columns, where r is the numerical rank of the Gram matrix.
+    "forward" and "backward" take O(n^2) time for each set of columns. Memory is never
+    O(n^2).
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
