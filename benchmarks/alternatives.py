@@ -3,7 +3,7 @@
 Usage: ``python benchmarks/alternatives.py``. Reads the measurements in
 ``benchmarks/results`` and writes one table for each alternative to
 ``benchmarks/results/alternatives``, and the table of incomplete designs without the
-targets. The page of the documentation shows these tables. A full run of ``run.py``
+targets. The appendix of the documentation shows or links these tables. A full run of ``run.py``
 writes them too.
 """
 

@@ -204,6 +204,7 @@ QUESTIONS = {
     "hsic_test": with_target(sk.hsic_test, **TEST),
     "ksd_test": with_model(sk.ksd_test, **TEST),
     "k_sample_test": with_samples(sk.k_sample_test, 3, **TEST),
+    "change_point_test": columns_of(sk.change_point_test, **TEST),
     "joint_independence_test": with_variables(sk.joint_independence_test, **TEST),
     "conditional_hsic_test": with_variables(sk.conditional_hsic_test, **TEST),
     "mmd_compare": with_samples(sk.mmd_compare, 3),
@@ -233,8 +234,8 @@ NO_PVALUE = "A score has no p-value that dependent rows could change."
 ONE_MATRIX = "One matrix cannot be the kernel of every column or variable."
 TESTS = (
     "mmd_test hsic_test k_sample_test joint_independence_test conditional_hsic_test "
-    "mmd_column_tests hsic_column_tests drift_report DriftMonitor SequentialMMDTest "
-    "SequentialHSICTest SequentialKSDTest"
+    "mmd_column_tests hsic_column_tests drift_report DriftMonitor change_point_test "
+    "SequentialMMDTest SequentialHSICTest SequentialKSDTest"
 )
 WITH_DESIGNS = "mmd_score hsic_score ksd_score mmd_test hsic_test ksd_test"
 SCORES = (

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     )
     from skdiscrepancy.inference import (
         TestResult as TestResult,
+        change_point_test as change_point_test,
         conditional_hsic_test as conditional_hsic_test,
         hsic_column_tests as hsic_column_tests,
         hsic_compare as hsic_compare,
@@ -91,10 +92,10 @@ _NAMES = {
     "_estimators.subsets": "MMDSubsetsResult mmd_subsets",
     "_statistics.evaluations": "ComparisonResult DiscrepancyResult",
     "feature_selection": "HSICSelector HSICSelectorCV",
-    "inference": "TestResult conditional_hsic_test hsic_column_tests hsic_compare "
-    "hsic_matrix hsic_test hsic_test_from_gram joint_independence_test k_sample_test "
-    "ksd_compare ksd_test ksd_test_from_gram mmd_column_tests mmd_compare mmd_test "
-    "mmd_test_from_gram",
+    "inference": "TestResult change_point_test conditional_hsic_test hsic_column_tests "
+    "hsic_compare hsic_matrix hsic_test hsic_test_from_gram joint_independence_test "
+    "k_sample_test ksd_compare ksd_test ksd_test_from_gram mmd_column_tests "
+    "mmd_compare mmd_test mmd_test_from_gram",
     "monitoring": "DriftMonitor SequentialHSICTest SequentialKSDTest "
     "SequentialMMDTest drift_report",
     "tables": "TableEncoder",

@@ -38,6 +38,7 @@ FUNCTIONS = {
     sk.mmd_test_from_gram: ((K, L, X @ Y.T), FEW),
     sk.hsic_test_from_gram: ((K, L), FEW),
     sk.ksd_test_from_gram: ((K,), FEW),
+    sk.change_point_test: ((X,), FEW),
     sk.k_sample_test: ((X, Y, Z), FEW),
     sk.joint_independence_test: ((X, Y, Z), FEW),
     sk.conditional_hsic_test: ((X, Y, Z), FEW),

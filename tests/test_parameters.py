@@ -53,6 +53,7 @@ CALLS = {
     "ksd_test_from_gram": ((X @ X.T,), FEW),
     "mmd_column_tests": ((X, Y), FEW | {"correction": "bh"}),
     "hsic_column_tests": ((X, Y), FEW | {"correction": "bh"}),
+    "change_point_test": ((X,), FEW),
     "k_sample_test": ((X, Y, Z), FEW | {"correction": "bh"}),
     "joint_independence_test": ((X, Y, Z), FEW),
     "conditional_hsic_test": ((X, Y, Z), FEW),

@@ -29,12 +29,18 @@ from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import Blocks, CompleteV, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
-from skdiscrepancy.inference import hsic_test, mmd_column_tests, mmd_test
+from skdiscrepancy.inference import (
+    change_point_test,
+    hsic_test,
+    mmd_column_tests,
+    mmd_test,
+)
 from skdiscrepancy.kernels import MaternKernel
 from skdiscrepancy.monitoring import DriftMonitor, SequentialMMDTest, drift_report
 from skdiscrepancy.plotting import (
     BandwidthDisplay,
     BatchScoresDisplay,
+    ChangePointDisplay,
     ColumnTestsDisplay,
     DesignDisplay,
     DriftReportDisplay,
@@ -77,6 +83,9 @@ def displays():
         ),
         "batches": lambda ax: BatchScoresDisplay.from_estimator(
             mmd, Y, batch_size=5, n_resamples=3, ax=ax
+        ),
+        "changes": lambda ax: ChangePointDisplay.from_result(
+            change_point_test(np.arange(12) > 5, n_resamples=19), ax=ax
         ),
         "monitor": lambda ax: MonitorDisplay.from_result(monitor, ax=ax),
         "sequential": lambda ax: MonitorDisplay.from_result(sequential, ax=ax),

@@ -26,6 +26,7 @@ from skdiscrepancy import (
     HSICEstimator,
     KSDEstimator,
     MMDEstimator,
+    change_point_test,
     cka_score,
     conditional_hsic_test,
     hsic_compare,
@@ -114,6 +115,9 @@ CALLS = {
     ),
     "k_sample_test": lambda **o: (
         k_sample_test(X, Y, X + Y, correction=None, **FEW, **o).pvalues
+    ),
+    "change_point_test": lambda **o: (
+        change_point_test(X, **FEW, **o).overall.null_distribution
     ),
     "drift_report": lambda **o: (
         drift_report(X, Y, correction="bh", **FEW, **o).contributions

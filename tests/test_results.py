@@ -20,6 +20,7 @@ from skdiscrepancy import (
     HSICEstimator,
     KSDEstimator,
     MMDEstimator,
+    change_point_test,
     conditional_hsic_test,
     designs,
     feature_selection,
@@ -36,6 +37,7 @@ from skdiscrepancy import (
 )
 from skdiscrepancy._data.results import Result
 from skdiscrepancy.inference import (
+    ChangePointResult,
     ColumnTestsResult,
     ComparisonResult,
     HSICMatrixResult,
@@ -59,6 +61,7 @@ WITH_ROWS = (
     ColumnTestsResult,
     ComparisonResult,
     DriftReportResult,
+    ChangePointResult,
     HSICMatrixResult,
     KSampleResult,
 )
@@ -88,6 +91,7 @@ RESULTS = {
     "joint test": lambda: joint_independence_test(
         X, Y, X[:, 0] > 0, bandwidth=[1.0, 2.0], **FEW
     ),
+    "changes": lambda: change_point_test(np.concatenate((X, X + 2)), **FEW),
     "samples": lambda: k_sample_test(X, Y, X[:20] + Y[:20], **FEW),
     "matrix": lambda: hsic_matrix(X, Y),
     "large matrix": lambda: hsic_matrix(sample(20, 8)),

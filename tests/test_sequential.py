@@ -394,7 +394,9 @@ def test_parameters_do_not_change_in_the_middle():
 
 
 @pytest.mark.parametrize(
-    "model", [None, lambda X: -X, GaussianMixture(), -draw(5)], ids=str
+    "model",
+    [None, lambda X: -X, GaussianMixture(), -draw(5)],
+    ids=["None", "function", "unfitted", "gradients"],
 )
 def test_models_that_cannot_be_sampled_are_refused(model):
     with pytest.raises(

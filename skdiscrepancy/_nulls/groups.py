@@ -176,6 +176,51 @@ def draw_owners(owners: np.ndarray, levels: np.ndarray, options: Options) -> np.
     return drawn
 
 
+def used_sums(
+    gram: Gram,
+    bounds: np.ndarray,
+    owners: np.ndarray,
+    options: Options,
+    *,
+    unbiased: bool = True,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what a test needs of each pair of groups, and of each group.
+
+    They are the sums over pairs of rows that enter the statistic, the numbers of these
+    pairs, and the similarities of each group to all rows in units of the sum of the
+    absolute values of a kernel, which come last. Sums over groups that leave out near
+    pairs are centred.
+    """
+    clusters, in_rows = options.clusters, options.units == "rows"
+    of_rows = bounds if clusters is None else clusters[bounds]
+    sums = accurate_group_sums(gram, of_rows)
+    M, diagonal = sums.groups, sums.diagonal
+    if diagonal is None:
+        diagonal = np.add.reduceat(gram.diagonal(), of_rows[:-1], axis=1)
+    # A function f(x) + f(x') added to a kernel changes similarities, but no MMD. So
+    # similarities count only if k(x, x) is constant, or for covariances.
+    parts = np.ones(bounds[-1]) if clusters is None else 1 / np.diff(clusters)
+    means = diagonal / np.add.reduceat(parts, bounds[:-1])
+    varies = means.min(axis=1) <= (1 - CONSTANT) * means.max(axis=1)
+    varies &= np.array([not isinstance(k, CovarianceKernel) for k in options.kernels])
+    total, of_groups = check_finite(np.abs(M).sum(axis=(1, 2))), M.sum(axis=2)
+    reach = -1 if in_rows else 0 if options.block_length is None else 1
+    counts, every = far_pairs(bounds, owners, reach), np.arange(len(owners))
+    if in_rows and unbiased:
+        counts[every, every] -= np.diff(bounds)
+    elif in_rows:
+        M[:, every, every] += diagonal
+    else:
+        M[:, counts == 0] = 0
+        # As if no pairs were left out.
+        shares = np.diff(bounds) * bounds[-1] / counts.sum(axis=1)
+        of_groups = shares * M.sum(axis=2)
+        M = centre_used(M, counts)
+    of_groups[varies] = 0
+    units = np.where(total > 0, total, 1)[:, np.newaxis]
+    return M, counts, of_groups / units, units
+
+
 class SharedKeys(NamedTuple):
     """Uniform keys of groups of the first sample, which order the groups.
 
@@ -219,37 +264,18 @@ def permutation_test(
     also without a difference. With clusters, `sizes` are numbers of clusters, which are
     permuted like single rows. Pairs of rows of one group of clusters are left out.
     """
-    length, clusters = options.block_length, options.clusters
+    length = options.block_length
     bounds, owners, levels = sample_groups(sizes, options.n_groups, length or 1)
     n_distinct = _n_arrangements(owners, levels, sizes)
     warn_if_powerless(n_distinct, "permutations", options.units)
-    of_rows = bounds if clusters is None else clusters[bounds]
-    sums = accurate_group_sums(gram, of_rows)
-    M, n_pairs = sums.groups, [size * (size - unbiased) for size in sizes]
-    diagonal = sums.diagonal
-    if diagonal is None:
-        diagonal = np.add.reduceat(gram.diagonal(), of_rows[:-1], axis=1)
-    # A function f(x) + f(x') added to a kernel changes similarities, but no MMD. So
-    # similarities count only if k(x, x) is constant, or for covariances.
-    parts = np.ones(bounds[-1]) if clusters is None else 1 / np.diff(clusters)
-    means = diagonal / np.add.reduceat(parts, bounds[:-1])
-    varies = means.min(axis=1) <= (1 - CONSTANT) * means.max(axis=1)
-    varies &= np.array([not isinstance(k, CovarianceKernel) for k in options.kernels])
-    total, of_groups = check_finite(np.abs(M).sum(axis=(1, 2))), M.sum(axis=2)
+    n_pairs = [size * (size - unbiased) for size in sizes]
+    M, counts, of_groups, units = used_sums(
+        gram, bounds, owners, options, unbiased=unbiased
+    )
     if options.units != "rows":
-        counts = far_pairs(bounds, owners, reach=0 if length is None else 1)
-        M[:, counts == 0] = 0
-        # As if no pairs were left out.
-        shares = np.diff(bounds) * bounds[-1] / counts.sum(axis=1)
-        of_groups = shares * M.sum(axis=2)
-        M = centre_used(M, counts)
         own = [owners == a for a in range(len(sizes))]
         n_pairs = [counts[np.ix_(inside, inside)].sum() for inside in own]
         options = options._replace(block_length=length and int(bounds[1]))
-    elif not unbiased:
-        every = np.arange(len(owners))
-        M[:, every, every] += diagonal
-    of_groups[varies] = 0
     n, k = sum(sizes), len(sizes)
     n_across = (n**2 - sum(size**2 for size in sizes)) / 2
     # A pair of samples with n_a and n_b rows has the weight n_a n_b.
@@ -265,8 +291,6 @@ def permutation_test(
         # Random features can have any angle, values of the kernels are positive.
         squares = 2 * bounds_of(options.kernels) * (2 - (options.n_components is None))
         return corrupted_test(values, np.sqrt(squares) / min(sizes), options)
-    units = np.where(total > 0, total, 1)[:, np.newaxis]
-    of_groups /= units
     similar = [of_groups @ (drawn == a).T for a in range(n_forms)]
     result = two_statistics(values * (n_across / units), similar, sizes, options)
     return replace(result, statistics=values[:, 0].copy())
@@ -300,11 +324,11 @@ def two_statistics(
        2024.
     """
     n = sum(sizes)
-    first, *others = (_standardised(own, LOST) for own in (values, *similar))
+    first, *others = (standardised(own, LOST) for own in (values, *similar))
     squares = (
         (1 - size / n) * own**2 for own, size in zip(others, sizes, strict=False)
     )
-    second = _standardised(sum(squares), TIES)
+    second = standardised(sum(squares), TIES)
     result = combine(first + SECOND * second, None, options)
     if result.chosen is None:
         return result
@@ -318,12 +342,12 @@ def two_statistics(
         w = 1 / (sizes[0] * sizes[1])
         lean = (u - v) / (u + v + 2 * w)
         gap = similar[0][k] * (u + v - lean * (u - v)) + lean * w * values[k]
-        second = _standardised(np.square(gap - gap.mean())[np.newaxis], 0)
+        second = standardised(np.square(gap - gap.mean())[np.newaxis], 0)
         k = 0
     return replace(result, change=CHANGES[int(first[result.chosen, 0] < second[k, 0])])
 
 
-def _standardised(values: Any, rounding: float) -> np.ndarray:
+def standardised(values: Any, rounding: float) -> np.ndarray:
     """Return values with mean 0 and variance 1 in each row, 0 for rounding errors."""
     values = values - values.mean(axis=1, keepdims=True)
     values[np.abs(values).max(axis=1) <= rounding] = 0
@@ -370,7 +394,8 @@ def _n_arrangements(owners: np.ndarray, levels: np.ndarray, sizes: list[int]) ->
 def far_pairs(bounds: np.ndarray, owners: Any, reach: int) -> np.ndarray:
     """Return how many pairs of rows of each pair of groups enter a statistic.
 
-    None of a group with itself, and with the next `reach` groups of the same sample.
+    None of a group with itself, and with the next `reach` groups of the same sample. A
+    `reach` of -1 leaves out no pairs.
     """
     position, sizes = np.arange(len(bounds) - 1), np.diff(bounds)
     near = np.abs(np.subtract.outer(position, position)) <= reach

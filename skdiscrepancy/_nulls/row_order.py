@@ -182,6 +182,40 @@ def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray |
     return np.equal.outer(codes, frequent).astype(np.float64)
 
 
+# Changes of each column that are removed before the order of its rows is judged.
+MAX_STEPS = 3
+
+
+def without_changes(columns: np.ndarray | None, least: int) -> np.ndarray | None:
+    """Return columns without their largest changes of mean, and then of scale.
+
+    Rows that change look as if they depended on their neighbours. Each step lowers the
+    sum of squares most, with at least `least` rows on both sides.
+    """
+    if columns is None or len(columns) < 2 * least:
+        return columns
+    columns = np.asarray(columns, dtype=np.float64)
+    columns = columns / (
+        np.abs(columns).max(axis=0, initial=0.0) + (columns == 0).all(0)
+    )
+    columns = columns - _steps(columns, least)
+    scales = np.sqrt(np.maximum(_steps(np.square(columns), least), 0))
+    return columns / np.where(scales > 0, scales, 1)
+
+
+def _steps(columns: np.ndarray, least: int) -> np.ndarray:
+    """Return piecewise constant columns that are near to these columns."""
+    n = len(columns)
+    left, rows = columns - columns.mean(axis=0), np.arange(n)[:, np.newaxis]
+    sizes = rows[least : n - least + 1]
+    for _ in range(MAX_STEPS):
+        sums = np.cumsum(left, axis=0)[least - 1 : n - least]
+        best = np.argmax(np.square(sums) / (sizes * (n - sizes)), axis=0)
+        m, total = best + least, np.take_along_axis(sums, best[np.newaxis], axis=0)[0]
+        left = left - np.where(rows < m, total / m, -total / (n - m))
+    return columns - left
+
+
 # Remedies for tests that know clusters.
 REMEDIES = (
     "pass block_length='auto'. If some rows belong together, such as all rows of one "

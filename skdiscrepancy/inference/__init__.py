@@ -5,6 +5,10 @@
 from skdiscrepancy._data.checks import make_public
 from skdiscrepancy._nulls.pvalues import TestResult as TestResult
 from skdiscrepancy._statistics.evaluations import ComparisonResult as ComparisonResult
+from skdiscrepancy.inference._change_points import (
+    ChangePointResult as ChangePointResult,
+    change_point_test as change_point_test,
+)
 from skdiscrepancy.inference._comparisons import (
     hsic_compare as hsic_compare,
     ksd_compare as ksd_compare,

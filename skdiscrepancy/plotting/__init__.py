@@ -14,6 +14,7 @@ from skdiscrepancy._data.checks import make_public
 from skdiscrepancy.plotting._charts import (
     BandwidthDisplay as BandwidthDisplay,
     BatchScoresDisplay as BatchScoresDisplay,
+    ChangePointDisplay as ChangePointDisplay,
     ColumnTestsDisplay as ColumnTestsDisplay,
     ComparisonDisplay as ComparisonDisplay,
     DriftReportDisplay as DriftReportDisplay,

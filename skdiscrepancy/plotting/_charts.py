@@ -1422,6 +1422,134 @@ class MonitorDisplay(Display):
         return self._legend(words[1], ncols=4)
 
 
+class ChangePointDisplay(Display):
+    """Display of a series and the places at which its distribution changes.
+
+    Each column is drawn in the order of the rows, with its mean between changes.
+    Several columns are scaled and drawn one below the other. Vertical lines show the
+    changes, and bands their confidence intervals [1]_. Use :meth:`from_result`, or the
+    method `plot` of :class:`~skdiscrepancy.inference.ChangePointResult`.
+
+    Read more in the :ref:`User Guide <change_points>`.
+
+    Parameters
+    ----------
+    series : array-like of shape (n_samples, n_columns)
+        Columns, in the order of the rows.
+    names : sequence of length n_columns
+        Names of the columns.
+    index : array-like of shape (n_samples,)
+        Labels of the rows, such as dates. Labels that do not increase are replaced by
+        positions.
+    change_points : array-like of int of shape (n_changes,)
+        Position of the first row after each change.
+    intervals : array-like of int of shape (n_changes, 2)
+        First and last row of each interval.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    lines_ : list of matplotlib Line2D
+        The columns.
+    means_ : list of matplotlib Line2D
+        The means between changes, for each column.
+    change_lines_ : list of matplotlib Line2D
+        The changes.
+    bands_ : list of matplotlib artists
+        The intervals.
+
+    See Also
+    --------
+    skdiscrepancy.change_point_test : Computes the changes.
+    MonitorDisplay : Draws a stream.
+
+    References
+    ----------
+    .. [1] L. Dümbgen, "The asymptotic behavior of some nonparametric change-point
+       estimators", Annals of Statistics 19, 1991.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import change_point_test
+    >>> X = np.random.RandomState(0).normal(size=90)
+    >>> X[60:] += 2
+    >>> display = change_point_test(X, random_state=0).plot()
+    >>> len(display.lines_), len(display.change_lines_)
+    (1, 1)
+    """
+
+    series: ArrayLike
+    names: Sequence[Any]
+    index: ArrayLike
+    change_points: ArrayLike
+    intervals: ArrayLike
+
+    @classmethod
+    def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
+        """Return the fields from a result, which keeps its series."""
+        own = dict(zip(("names", "series", "index"), result._series, strict=True))
+        return own | super()._fields(result)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the series and its changes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : ChangePointDisplay
+            The display itself.
+        """
+        series, x = np.asarray(self.series, dtype=np.float64), np.asarray(self.index)
+        places = np.asarray(self.change_points, dtype=np.int64)
+        n, d = series.shape
+        if x.dtype.kind not in "fiuM" or not np.all(x[1:] > x[:-1]):
+            x = np.arange(n)
+        ax = self._begin(ax, 6.4, 3.6)
+        if d > 1:
+            low, high = np.fmin.reduce(series), np.fmax.reduce(series)
+            spread = np.where(high > low, high - low, 1)
+            # The first column on top, with a gap below each column.
+            series = 0.85 * (series - low) / spread - np.arange(d)
+        self.lines_ = ax.plot(x, series, color=BLUE, linewidth=0.8)
+        self.means_, self.change_lines_, self.bands_ = [], [], []
+        for column in series.T:
+            parts = np.split(column, places)
+            known = [part[np.isfinite(part)] for part in parts]
+            levels = [part.mean() if part.size else np.nan for part in known]
+            means = np.repeat(levels, list(map(len, parts)))
+            self.means_ += ax.plot(x, means, color=GREY, drawstyle="steps-post")
+        for place, (first, last) in zip(
+            places, np.asarray(self.intervals), strict=True
+        ):
+            style: dict[str, Any] = {"color": VERMILLION, "alpha": 0.25, "linewidth": 0}
+            self.bands_.append(ax.axvspan(x[first], x[last], **style))
+            style = {"color": VERMILLION, "linestyle": "--"}
+            self.change_lines_.append(ax.axvline(x[place], **style))
+        drawn = self.lines_, self.means_, self.change_lines_, self.bands_
+        labels = "series", "mean between changes", "change", "interval"
+        for artists, label in zip(drawn, labels, strict=True):
+            for artist in artists[:1]:
+                artist.set_label(label)
+        if d > 1:
+            ax.set_yticks(0.4 - np.arange(d), [plain(name) for name in self.names])
+            ax.tick_params(axis="y", length=0)
+        elif self.names[0] not in (0, None):
+            ax.set_ylabel(plain(self.names[0]))
+        if np.array_equal(x, np.arange(n)):
+            ax.set_xlabel("Row")
+        ax.margins(x=0.02)
+        n_changes = f"{len(places)} change{'' if len(places) == 1 else 's'}"
+        return self._legend(f"{n_changes} of the distribution", ncols=4)
+
+
 class SelectionDisplay(Display):
     """Display of the path of a selector: relevance against redundancy.
 

@@ -104,7 +104,13 @@ class Search:
 NOT_CALLED = {"Design", "Kernel", "RadialKernel", "RowKernel"}
 NOT_CALLED |= {"DiscrepancyResult", "TestResult", "ColumnTestsResult"}
 NOT_CALLED |= {"ConditionalTestResult", "HSICMatrixResult", "KSampleResult"}
-NOT_CALLED |= {"CKAResult", "ComparisonResult", "DriftReportResult", "MMDSubsetsResult"}
+NOT_CALLED |= {
+    "ChangePointResult",
+    "CKAResult",
+    "ComparisonResult",
+    "DriftReportResult",
+    "MMDSubsetsResult",
+}
 NOT_CALLED |= {name for name in skdiscrepancy.__all__ if name.islower()} & MODULES
 
 

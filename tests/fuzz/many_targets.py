@@ -28,6 +28,16 @@ SAMPLES = {
     "control": params.values(["None", "0"], ["'a'", "3", "True", "[]", "X"], 8),
     "groups": params.values(["None"], ["'a'", "3", "[0] * len(X)", "[]", "X"], 8),
 }
+CHANGES = {
+    **POOLED,
+    "encoder": params.STATISTIC["encoder"],
+    "block_length": params.TEST["block_length"],
+    **params.COMPONENTS,
+    "max_changes": params.values(["None", "1", "3"], ["0", "1.5", "'two'"]),
+    "min_size": params.values(["None", "2", "5"], ["1", "2.5", "'few'", "10**9"]),
+    "level": params.numbers("0.05", "1", "0.5"),
+    "confidence": params.values(["0.5", "0.9", "0.95"], ["0.2", "1", "'high'"]),
+}
 MATRIX = {
     **params.ONE_KERNEL,
     **params.COLUMN_ENCODER,
@@ -76,6 +86,22 @@ def many_targets():
             pairs,
             [{key: value for key, value in SAMPLES.items() if key != "groups"}],
             "k_sample_test",
+            None,
+        ),
+        (
+            "change_point_test",
+            "change_point_test(X, {keywords})",
+            two,
+            [CHANGES],
+            "change_point_test",
+            None,
+        ),
+        (
+            "plotting.ChangePointDisplay",
+            "ChangePointDisplay.from_result(change_point_test(X, {keywords}))",
+            two,
+            [{**params.RESAMPLES, **params.SEED}],
+            "change_point_test ChangePointDisplay",
             None,
         ),
         (

@@ -1,0 +1,345 @@
+"""Whether and when the distribution of rows in order changes."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skdiscrepancy._data.arrays import encode_labels, names_of
+from skdiscrepancy._data.checks import (
+    RUN,
+    check_number,
+    draw_seeds,
+    takes_parameters_of,
+)
+from skdiscrepancy._data.frames import as_table, read_columns
+from skdiscrepancy._data.results import Result
+from skdiscrepancy._estimators.base import collection_of
+from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.readers import layout_of
+from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.run import in_one_blas_thread
+from skdiscrepancy._nulls.pvalues import Options, TestResult
+from skdiscrepancy._nulls.row_order import columns_of, without_changes
+from skdiscrepancy._nulls.splits import Place, find_place, split_test
+from skdiscrepancy.inference._tests import checked_test, mmd_test
+
+# By default, each side of a change has one row in this many, and at least MIN_ROWS.
+SHARE, MIN_ROWS = 20, 2
+# Rows or blocks of a part that is tested for further changes, at least.
+MIN_PART = 8
+# Columns that a figure draws, at most.
+MAX_DRAWN = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChangePointResult(Result):
+    """Places at which the distribution of rows in order changes, with their p-values.
+
+    :func:`~skdiscrepancy.change_point_test` returns this result. You can unpack the
+    test of the whole series [1]_ as ``statistic, pvalue = result``. Two results are
+    equal if all their attributes are equal.
+
+    The frame of :meth:`to_frame` has one row for each change, in the order of the rows:
+    `label`, `change_point`, `low` and `high` (the interval) and `pvalue`. The method
+    :meth:`plot` draws the series and its changes, a
+    :class:`~skdiscrepancy.plotting.ChangePointDisplay`.
+
+    Read more in the :ref:`User Guide <change_points>`.
+
+    Attributes
+    ----------
+    statistic : float
+        Pooled statistic of the whole series, in standard deviations of its resamples.
+    pvalue : float
+        p-value of the null hypothesis that the distribution never changes.
+    change_points : ndarray of shape (n_changes,)
+        Position of the first row after each significant change.
+    labels : list of length n_changes
+        Labels of these rows in the index of a DataFrame or Series of pandas, such as
+        dates, and positions for other data.
+    pvalues : ndarray of shape (n_changes,)
+        p-value of each change, corrected for the number of parts of the series.
+    intervals : ndarray of shape (n_changes, 2)
+        First and last row that may be the first row after the change, according to the
+        confidence set.
+    segments : list of tuple of int
+        Start and stop of the rows between changes.
+    overall : TestResult
+        Test of the whole series, with its null distribution and kernels.
+
+    See Also
+    --------
+    skdiscrepancy.change_point_test : Computes the result.
+    skdiscrepancy.plotting.ChangePointDisplay : Draws the series and its changes.
+
+    References
+    ----------
+    .. [1] Z. Harchaoui, F. Bach and E. Moulines, "Kernel change-point analysis",
+       NeurIPS 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import change_point_test
+    >>> X = np.random.RandomState(0).normal(size=(90, 2))
+    >>> X[60:] += 2
+    >>> result = change_point_test(X, random_state=0)
+    >>> statistic, pvalue = result
+    >>> pvalue, result.segments
+    (0.001, [(0, 60), (60, 90)])
+    """
+
+    statistic: float
+    pvalue: float
+    change_points: np.ndarray
+    labels: list[Any]
+    pvalues: np.ndarray
+    intervals: np.ndarray
+    segments: list[tuple[int, int]]
+    overall: TestResult
+    # What a figure draws: names, columns, and the index.
+    _series: Any = None
+
+    _display = "ChangePointDisplay"
+    _item = "change"
+    _repr_rows = 10
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.statistic, self.pvalue))
+
+    def _summary(self) -> dict[str, Any]:
+        return {"statistic": self.statistic, "pvalue": self.pvalue}
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "label": self.labels,
+            "change_point": self.change_points,
+            "low": self.intervals[:, 0],
+            "high": self.intervals[:, 1],
+            "pvalue": self.pvalues,
+        }
+
+
+@takes_parameters_of(
+    mmd_test,
+    names="max_changes min_size level confidence kernel bandwidth n_resamples pooling "
+    f"block_length encoder n_components {RUN}",
+)
+@in_one_blas_thread
+def change_point_test(
+    X: ArrayLike,
+    *,
+    max_changes: int | None = None,
+    min_size: int | None = None,
+    level: float = 0.05,
+    confidence: float = 0.95,
+    **params: Any,
+) -> ChangePointResult:
+    """Test whether the distribution of rows in order changes, and find out when.
+
+    A small `pvalue` means that the rows are not all from one distribution in time. The
+    test can detect any change, not only of the mean, and its false positive rate (type
+    I error) is exact for independent rows.
+
+    The statistic is the largest unbiased squared MMD between the rows before and after
+    a split [1]_, over all splits and kernels, each standardised by the permutations. If
+    the test rejects, the most likely place becomes a change, and both sides are tested
+    in turn (binary segmentation). All p-values are corrected, so that the probability
+    of any false change is at most `level` [2]_. A row is in the interval of a change
+    unless permutations of the rows on both sides show that a change at this row does
+    not fit [3]_.
+
+    Takes O(n^2) time and O(n) memory, or O(n) time with `n_components`. Above 256 rows,
+    the time of the permutations does not grow with n.
+
+    Read more in the :ref:`User Guide <change_points>`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
+        Rows in the order of time.
+    max_changes : int or None, default=None
+        Largest number of changes. None finds all significant changes.
+    min_size : int or None, default=None
+        Smallest number of rows before and after a change. None is 5 % of the rows of
+        the part that is tested, and at least 2.
+    level : float, default=0.05
+        Significance level: the result has the changes with a p-value of at most
+        `level`.
+    confidence : float, default=0.95
+        Coverage of the intervals.
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
+        Kernels, as in :func:`mmd_test`. "indicator" compares labels.
+    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
+            default="dyadic"
+        Bandwidths of the kernels that do not have their own, as in :func:`mmd_test`.
+    n_resamples : int, default=999
+        Number of permutations of each test.
+    pooling : {"max", "mean", "fuse", "agg"}, default="max"
+        How to combine several kernels, as in :func:`mmd_test`.
+    block_length : int, "auto" or None, default=None
+        Pass it if neighbouring rows are similar also without a change. The test then
+        permutes whole blocks of this many rows, and leaves out pairs of rows that are
+        near in time. "auto" chooses the length from the data, after it has removed the
+        largest changes of mean and scale. None treats rows as independent. See
+        :ref:`series`.
+    encoder : "auto", None or transformer, default="auto"
+        "auto" encodes every DataFrame with :class:`~skdiscrepancy.TableEncoder`, so
+        that every column counts the same, and takes arrays as they are. None takes
+        numbers as they are and refuses other columns.
+    n_components : int, "auto" or None, default="auto"
+        Number of random features of each kernel, for linear time. None uses exact
+        kernels. "auto" is exact up to 10 000 rows, and takes 256 features above.
+    **params : dict
+        `n_jobs`, `random_state` and `verbose`, as in :func:`mmd_test`.
+
+    Returns
+    -------
+    result : ChangePointResult
+        With `pvalue`, `change_points`, their `pvalues` and `intervals`, and `segments`.
+
+    See Also
+    --------
+    mmd_test : Tests whether two samples differ, if you know when the change was.
+    DriftMonitor : Detects a change while the rows arrive.
+
+    References
+    ----------
+    .. [1] Z. Harchaoui, F. Bach and E. Moulines, "Kernel change-point analysis",
+       NeurIPS 2008.
+    .. [2] N. Meinshausen, "Hierarchical testing of variable importance", Biometrika 95,
+       2008.
+    .. [3] L. Dümbgen, "The asymptotic behavior of some nonparametric change-point
+       estimators", Annals of Statistics 19, 1991.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import change_point_test
+    >>> X = np.random.RandomState(0).normal(size=(150, 3))
+    >>> X[50:100] *= 3
+    >>> result = change_point_test(X, random_state=0)
+    >>> result.change_points.tolist()
+    [50, 100]
+    """
+    whole: dict[str, Any] = {"integer": True, "optional": True}
+    max_changes = check_number(max_changes, "max_changes", least=1, **whole)
+    min_size = check_number(min_size, "min_size", least=MIN_ROWS, **whole)
+    level = check_number(level, "level", strict=True, most=1)
+    confidence = check_number(confidence, "confidence", least=0.5, most=0.999)
+    estimator, settings = checked_test(MMDEstimator, params)
+    table, [rows], _ = estimator._read([X], settings, (None,), ("X",), ("",))
+    n, least_rows = len(rows), 2 * (min_size or MIN_ROWS)
+    if n < least_rows:
+        raise ValueError(
+            f"n_samples == {n}, must be >= {least_rows}, because min_size == "
+            f"{min_size or MIN_ROWS} rows are needed before and after a change."
+        )
+    layout = layout_of(estimator.encoder_, table)
+    kernels = collection_of(estimator, [rows], settings.kernels, layout)
+    options = estimator._choose_features(settings.options, [rows], kernels)
+    options = options.ready(kernels, estimator.random_state, estimator._run)
+    finder = _Finder(rows[:], options, min_size, confidence)
+    first = finder.test(0, n)
+    # Parts of the series whose tests reject: p-value, statistic, start, stop, test.
+    open_parts = [(first.pvalue, -first.statistic, 0, n, first)]
+    found: list[tuple[Place, float, TestResult]] = []
+    while open_parts and len(found) < (max_changes or n):
+        open_parts.sort(key=lambda part: part[:3])
+        pvalue, _, start, stop, test = open_parts.pop(0)
+        if pvalue > level or test.chosen is None:
+            break
+        place = finder.place(start, stop, test)
+        found.append((place, pvalue, test))
+        least = max(least_rows, MIN_PART * (test.block_length or 1))
+        # Rows near the place may belong to both sides. Other changes may be further.
+        near = finder._least(stop - start)
+        left, right = place.row - near, place.row + near
+        for a, b in ((start, max(left, place.low)), (min(right, place.high), stop)):
+            if b - a >= least and len(found) != max_changes:
+                part = finder.test(a, b)
+                adjusted = max(pvalue, min(1.0, part.pvalue * n / (b - a)))
+                open_parts.append((adjusted, -part.statistic, a, b, part))
+    found.sort(key=lambda change: change[0].row)
+    bounds = [0, *(place.row for place, _, _ in found), n]
+    if len(found) > 1:
+        # Other changes blur a place.
+        for i, (_, pvalue, test) in enumerate(found):
+            place = finder.place(bounds[i], bounds[i + 2], test)
+            found[i], bounds[i + 1] = (place, pvalue, test), place.row
+    places = np.array(bounds[1:-1], dtype=np.int64)
+    intervals = [place[1:] for place, _, _ in found]
+    index: Any = getattr(X, "index", None)
+    index = index if hasattr(index, "isin") else np.arange(n)
+    return ChangePointResult(
+        statistic=first.statistic,
+        pvalue=first.pvalue,
+        change_points=places,
+        labels=index[places].tolist(),
+        pvalues=np.array([pvalue for _, pvalue, _ in found]),
+        intervals=np.array(intervals, dtype=np.int64).reshape(-1, 2),
+        segments=list(pairwise(bounds)),
+        overall=first,
+        _series=(*_drawn(as_table(X, named=True), rows), index),
+    )
+
+
+class _Finder(NamedTuple):
+    """Tests and places on parts of the rows of one series."""
+
+    rows: Any
+    options: Options
+    min_size: int | None
+    confidence: float
+
+    def test(self, start: int, stop: int) -> TestResult:
+        """Test whether some rows change."""
+        options, rows = self.options, self.rows[start:stop]
+        columns = columns_of(rows, options.kernels, all_rows=options.wants_blocks)
+        # Both sides of a change in the middle have as many blocks as two samples.
+        columns = without_changes(columns, self._least(stop - start))
+        options = options.with_block_length((stop - start) // 2, columns, names=["X"])
+        return split_test(self._gram(rows, options), self._least(stop - start), options)
+
+    def place(self, start: int, stop: int, test: TestResult) -> Place:
+        """Return the place of a change of some rows, by the kernel of a test."""
+        kernel = [self.options.kernels[test.chosen]]
+        options = self.options._replace(kernels=kernel, block_length=test.block_length)
+        core = self._gram(self.rows[start:stop], options)
+        found = find_place(core, self._least(stop - start), self.confidence, options)
+        return Place(*(start + row for row in found))
+
+    def _least(self, n: int) -> int:
+        """Return the smallest number of rows of a side."""
+        return min(self.min_size or max(MIN_ROWS, n // SHARE), n // 2)
+
+    def _gram(self, rows: Any, options: Options) -> Any:
+        """Return the Gram of consecutive rows."""
+        [seed] = draw_seeds(options.generator, 1)
+        how: dict[str, Any] = {"n_components": options.n_components, "seed": seed}
+        core = gram(options.kernels, rows, run=options.run, **how)
+        if options.n_components is not None:
+            core.in_order = True
+        return core
+
+
+def _drawn(table: Any, rows: Any) -> tuple[list[Any], np.ndarray]:
+    """Return the names and numbers of the columns that a figure draws."""
+    if names_of(table):
+        columns = read_columns(table)[:MAX_DRAWN]
+        numbers = [c.values if c.codes is None else c.codes for c in columns]
+        missing = [c.missing for c in columns]
+        return [c.name for c in columns], np.where(missing, np.nan, numbers).T
+    some = rows[:, :MAX_DRAWN]
+    some = some.toarray() if hasattr(some, "toarray") else some
+    if some.dtype.kind != "f":
+        some = np.column_stack([encode_labels(own[:, np.newaxis]) for own in some.T])
+    return list(range(some.shape[1])), some
