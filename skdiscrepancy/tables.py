@@ -58,49 +58,31 @@ ALMOST_ALL = 0.9
 class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     """Encoder of tables with numbers, categories, dates and missing values.
 
-    Pass a DataFrame of pandas or polars, a table of pyarrow, or an array of objects.
-    Each column of the table becomes a block of numeric columns. The mean L1 distance
-    between two rows of a block is 1, so each column of the table has the same weight.
-    The coefficient of Gower [1]_ divides by the range instead.
+    Each column of a DataFrame (pandas, polars, pyarrow) or an array of objects becomes
+    a block of numeric columns. The mean L1 distance between two rows of a block is 1,
+    so each column counts the same, as in the coefficient of Gower [1]_, which divides
+    by the range.
 
-    - A number, date, duration or ordered level becomes two columns. The first column is
-      the value minus its median, divided by a scale. Dates and durations count in
-      seconds, and ordered levels are ranks. The second column is 1 if the value is
-      missing, and the median replaces the missing value.
-    - A category, string or bool becomes one column for each category. This column is
-      the scale if the row has the category, and 0 otherwise. Missing values are a
-      category of their own. All categories that :term:`fit` did not see are one more
-      category.
-    - An identifier, with more than `max_categories` categories and more than 0.9
-      categories for each row, carries almost no information. :term:`fit` warns of it,
-      and categories that :term:`fit` did not see count as rare categories.
+    - Numbers, dates, durations and ordered levels become two columns: the value minus
+      its median, divided by a scale, and 1 if the value is missing.
+    - Strings, booleans and categories become one column for each category, for missing
+      values, and for categories that :term:`fit` did not see.
 
-    So two missing values are at distance 0 from each other. A column of objects has
-    numbers, dates or durations if all known values are, and categories otherwise. If
-    :term:`fit` saw only one value of a column, a new number is at its plain distance,
-    and a new category at distance 1. If all values of a column were missing, new
-    numbers are at distance 1 from a missing value, and at distance 0 from each other.
-    Encoding takes O(n log n) time for each column.
-
-    :term:`fit` also takes tables in blocks: a dask DataFrame, a list of DataFrames or
-    arrow tables, or a function without arguments that returns an iterator of them. One
-    pass counts the categories and the missing values. Medians and scales come from at
-    most 32 768 values of each column, drawn with a fixed seed.
+    :term:`fit` warns of identifiers, and also takes :ref:`data in blocks
+    <out_of_core>`. It takes O(n log n) time for each column.
 
     Read more in the :ref:`User Guide <tables>`.
 
     Parameters
     ----------
     max_categories : int or None, default=30
-        Largest number of categories of a column that have a column of their own. The
-        most frequent categories are kept, and all others, with all that are as frequent
-        as one of the others, count as one category. None keeps all categories.
+        Largest number of categories of a column, the most frequent ones, that have a
+        column of their own.
 
     Attributes
     ----------
     kinds_ : list of str
-        What each column of the table holds: "number", "date", "duration", "ordered" or
-        "category".
+        Kind of each column: "number", "date", "duration", "ordered" or "category".
     output_slices_ : list of slice
         The columns of the encoding that each column of the table becomes.
     n_features_in_ : int
@@ -111,7 +93,6 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     See Also
     --------
     sklearn.preprocessing.OneHotEncoder : Encodes categories, all at one distance.
-    sklearn.compose.ColumnTransformer : Encodes each column by its own transformer.
 
     References
     ----------
@@ -123,8 +104,6 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     >>> from skdiscrepancy.tables import TableEncoder
     >>> table = [[18.0, "red"], [30.0, "blue"], [None, "red"]]
     >>> encoder = TableEncoder().fit(table)
-    >>> encoder.kinds_
-    ['number', 'category']
     >>> encoder.get_feature_names_out().tolist()
     ['x0', 'x0_missing', 'x1_red', 'x1_blue', 'x1_missing', 'x1_unseen']
     >>> encoder.transform(table)[:, 1].tolist()
@@ -147,7 +126,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         Returns
         -------
         self : TableEncoder
-            The fitted encoder.
+            Fitted estimator.
         """
         return self._fit_tables([X], ["X"])
 
@@ -157,7 +136,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Table with the columns that were seen in :term:`fit`, or one block of it.
+            Table, or one block of a table.
 
         Returns
         -------
@@ -186,8 +165,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Names of the columns of the table. None means the names seen in
-            :term:`fit`, or "x0", "x1", ... if there were none.
+            Names of the columns of the table. None means the names seen in :term:`fit`.
 
         Returns
         -------
@@ -470,23 +448,7 @@ def _numbers_like(
 def fit_encoder(
     encoder: Any, tables: list[Any], names: Sequence[str] = ("X", "Y")
 ) -> Any:
-    """Return an encoder that is fitted to the rows of all tables, or None.
-
-    Parameters
-    ----------
-    encoder : "auto", None or transformer
-        "auto" is a TableEncoder if one of the tables is a DataFrame. A transformer is
-        cloned.
-    tables : list of tables
-        Samples with the same columns, not validated.
-    names : sequence of str, default=("X", "Y")
-        Names of the tables, for error messages.
-
-    Returns
-    -------
-    encoder : transformer or None
-        The fitted transformer. None if the tables are arrays, or are not encoded.
-    """
+    """Return an encoder that is fitted to the rows of all tables, None for arrays."""
     for table in tables:
         if isinstance(table, LazyRows):
             refuse_encoder_of_blocks(encoder)
@@ -592,20 +554,7 @@ class MissingLabel(Enum):
 def fit_target_encoder(encoder: Any, y: Any, *, labels: bool) -> TableEncoder | None:
     """Return an encoder fitted to y, if numbers of y are missing or beside labels.
 
-    Parameters
-    ----------
-    encoder : "auto", None or transformer
-        Encoder of X. With None, y is not encoded.
-    y : object
-        Target, not validated.
-    labels : bool
-        Whether the kernels on y read labels, so that no numbers are needed.
-
-    Returns
-    -------
-    encoder : TableEncoder or None
-        None if y holds only numbers, or only labels in memory. LabelCodes for labels
-        that are read by blocks.
+    `labels` says whether the kernels on y read labels, so that no numbers are needed.
     """
     if isinstance(y, LazyRows):
         return _fit_to_blocks(encoder, y, labels)
@@ -633,24 +582,7 @@ def _fit_to_blocks(encoder: Any, y: LazyRows, labels: bool) -> TableEncoder | No
 def encode_target(
     encoder: Any, target_encoder: TableEncoder | None, y: Any, *, labels: bool
 ) -> Any:
-    """Return y encoded, with a label for missing labels, or y itself.
-
-    Parameters
-    ----------
-    encoder : "auto", None or transformer
-        Encoder of X. With None, y is not encoded.
-    target_encoder : TableEncoder or None
-        The encoder of y.
-    y : object
-        Target, not validated.
-    labels : bool
-        Whether the kernels on y read labels.
-
-    Returns
-    -------
-    y : object
-        Encoded numbers, labels, or y itself.
-    """
+    """Return y encoded, with a label for missing labels, or y itself."""
     table, columns = _read_target(encoder, y)
     if target_encoder is not None:
         return target_encoder.transform(y if table is None else table)

@@ -100,16 +100,7 @@ def refuse_blocks(X: Any, name: str, why: str = "") -> None:
 
 
 class SparseRows:
-    """Rows of a sparse sample, which can be selected like the rows of an array.
-
-    Sparse matrices of scipy have no length. This class gives them a length, and leaves
-    out what the rest of the package does not need.
-
-    Parameters
-    ----------
-    matrix : csr_array of shape (n_samples, n_features)
-        The rows.
-    """
+    """Rows of a sparse sample, which have a length and are selected as in arrays."""
 
     ndim = 2
 
@@ -325,23 +316,9 @@ def check_rows(
 ) -> np.ndarray:
     """Return a sample as a float64 array, or as float32 if it is float32 already.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Sample.
-    name : str, default="X"
-        Name of the sample, for error messages.
-    estimator : estimator or None, default=None
-        Estimator that stores the number and names of the columns. With
-        ``reset=False``, they must match the stored ones.
-    **options : dict
-        Other options of :func:`sklearn.utils.check_array`.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        The array that was given, if it is of such a type. With `accept_sparse`, sparse
-        data become SparseRows, which stand for an array.
+    With `accept_sparse`, sparse data become SparseRows, which stand for an array. An
+    `estimator` stores the number and names of the columns, or compares them with
+    ``reset=False``. `options` are those of :func:`sklearn.utils.check_array`.
     """
     options = {"dtype": FLOATS, **options}
     with readable(X, name, options["dtype"]):
@@ -372,16 +349,7 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     """Raise an error for data that scikit-learn would misread, or cannot read.
 
     numpy ignores masks. It reads dates as integers, and a missing date as the smallest
-    integer.
-
-    Parameters
-    ----------
-    X : object
-        Sample that is not validated yet.
-    name : str
-        Name of the sample, for error messages.
-    dtype : object
-        Allowed types of the sample, None for labels of any type.
+    integer. The allowed `dtype` is None for labels of any type.
     """
     # Arrays of numbers are the usual case.
     if type(X) is not np.ndarray or X.dtype.kind not in "fiub" or X.ndim != 2:
@@ -617,24 +585,7 @@ def are_integers(y: np.ndarray) -> bool:
 def check_weights(
     sample_weight: Any, n: int, least: int, name: str = "sample_weight"
 ) -> np.ndarray:
-    """Check the weights of n rows.
-
-    Parameters
-    ----------
-    sample_weight : object
-        Weights, not validated.
-    n : int
-        Number of rows.
-    least : int
-        Smallest number of rows with a positive weight.
-    name : str, default="sample_weight"
-        Name of the parameter, for error messages.
-
-    Returns
-    -------
-    weights : ndarray of shape (n,)
-        Weights that sum to one.
-    """
+    """Return the weights of n rows, which sum to one, `least` of them positive."""
     try:
         weights = check_rows(sample_weight, name, ensure_2d=False, dtype=np.float64)
     except (TypeError, ValueError) as error:

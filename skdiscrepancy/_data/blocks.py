@@ -49,23 +49,10 @@ ROUNDING = 1e-5
 def read_block(
     block: Any, name: str, n_features: int | None = None, dtype: Any = None
 ) -> np.ndarray:
-    """Return a block of rows as an array of floats.
+    """Return a block of rows as an array of floats, which may be missing or infinite.
 
-    Parameters
-    ----------
-    block : object
-        Array or table.
-    name : str
-        Name of the sample, for error messages.
-    n_features : int or None, default=None
-        Number of columns, None if it is not known yet.
-    dtype : dtype or None, default=None
-        Type of the array, None for float64, or float32 if the block is float32.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_rows, n_features)
-        Rows. Values may be missing or infinite.
+    `n_features` is None if it is not known yet. Without a `dtype`, float32 blocks stay
+    float32, and all others become float64.
     """
     # Values are checked by `refuse_not_finite` and `view_of`.
     rows = check_rows(block, name, ensure_all_finite=False, ensure_min_samples=0)
@@ -164,32 +151,11 @@ def compute_in_order(
     advance: Callable[[], None] | None = None,
     chained: bool = False,
 ) -> Any:
-    """Merge what a function returns for delayed partitions.
+    """Merge what a function of a partition and an extra object returns.
 
     Neighbours are merged in a tree, which does not depend on the number of workers, by
-    the scheduler that is active: that of a client of dask.distributed, or of
-    ``dask.config.set(scheduler=...)``.
-
-    Parameters
-    ----------
-    function : callable
-        Takes a partition and an object.
-    parts : list of Delayed
-        Partitions.
-    extras : iterable
-        Objects for the function.
-    merge : callable
-        Takes two results and returns one.
-    advance : callable or None, default=None
-        Called after each partition.
-    chained : bool, default=False
-        Whether results are large. A worker then merges the result of a partition with
-        the result of the partitions before, instead of waiting for several results.
-
-    Returns
-    -------
-    result : object
-        Merged result.
+    the active scheduler of dask. If results are large (`chained`), a worker merges each
+    result with the result of the partitions before.
     """
     import dask
 
@@ -272,22 +238,8 @@ class Survey(NamedTuple):
 def survey(name: str, like: list[Any] | None, block: Any, index: int) -> Survey:
     """Return what the first pass finds in a block.
 
-    Parameters
-    ----------
-    name : str
-        Name of the sample, for error messages.
-    like : list of Column or None
-        What each column is, empty if it is not known. None summarises only the columns
-        of tables.
-    block : object
-        Block of rows.
-    index : int
-        Position of the block, the seed of the values that are kept.
-
-    Returns
-    -------
-    found : Survey
-        Sizes, types and columns.
+    `like` is what each column is, empty if it is not known, and None to summarise only
+    the columns of tables. The `index` of the block seeds the values that are kept.
     """
     names, summaries = names_of(block), None
     if names or like is not None:
@@ -514,25 +466,10 @@ class LazyRows:
         advance: Callable[[], None] | None = None,
         chained: bool = False,
     ) -> Any:
-        """Merge what a function returns for the blocks, in their order.
+        """Merge what a function of a block and an extra object returns, in their order.
 
-        Parameters
-        ----------
-        function : callable
-            Takes a block of rows and an object.
-        merge : callable
-            Takes two results of neighbouring blocks, and returns one. Associative.
-        extras : iterable, default=None for every block
-            Objects for the function.
-        advance : callable or None, default=None
-            Called after each block. None shows a progress of its own.
-        chained : bool, default=False
-            Whether results are large, so that few of them must be in memory.
-
-        Returns
-        -------
-        result : object
-            Merged result.
+        `merge` takes two results of neighbouring blocks, and must be associative.
+        `chained` says that results are large, so that few of them must be in memory.
         """
         work = function, merge, extras
         if advance is not None or self.progress is None:
@@ -573,16 +510,9 @@ def join_lists(a: Any, b: Any) -> Any:
 
 
 class StreamRows(LazyRows):
-    """Rows of blocks that a function returns, one after the other.
+    """Rows of blocks that a function returns, each time from the first block.
 
-    Parameters
-    ----------
-    make : callable
-        Returns an iterable of blocks, each time from the first block.
-    name : str
-        Name of the sample, for error messages.
-    columns : bool, default=False
-        Whether a block may be a single column.
+    `columns` says whether a block may be a single column.
     """
 
     # Whether some columns of a table are not read.
@@ -736,25 +666,7 @@ class DaskRows(LazyRows):
 def lazy_rows(
     X: Any, name: str = "rows", least: int = 1, progress: Watch | None = None
 ) -> LazyRows:
-    """Return a sample as rows that are read by blocks, and check all values.
-
-    Parameters
-    ----------
-    X : object
-        Dask array or DataFrame, list of blocks, function that returns an iterator of
-        blocks, or array.
-    name : str, default="rows"
-        Name of the sample, for error messages.
-    least : int, default=1
-        Smallest number of rows.
-    progress : callable or None, default=None
-        Makes the progress of a pass over a number of blocks.
-
-    Returns
-    -------
-    rows : LazyRows
-        Rows.
-    """
+    """Return a sample as rows that are read by blocks, and check all values."""
     rows = open_rows(X, name)
     return rows if rows.fingerprints else rows.scan(least, progress)
 
@@ -880,26 +792,8 @@ def lazy_pair(
     """Return two samples with the same rows, of which one or both are in blocks.
 
     The samples are two sets of columns of the same rows, so that one pass over the rows
-    reads both of them.
-
-    Parameters
-    ----------
-    X, y : object
-        Dask collections, lists of blocks, functions that return an iterator of blocks,
-        or data in one piece. Partitions of dask must have the same numbers of rows.
-    names : sequence of str, default=("X", "y")
-        Names of the samples, for error messages.
-    least : int, default=1
-        Smallest number of rows.
-    progress : callable or None, default=None
-        Makes the progress of a pass over a number of blocks.
-    encode : callable or None, default=None
-        Takes both samples, and returns them as encoders encode their tables.
-
-    Returns
-    -------
-    X, y : LazyRows
-        Columns of the same rows, `whole`.
+    reads both of them. Partitions of dask must have the same numbers of rows. `encode`
+    takes both samples, and returns them as encoders encode their tables.
     """
     given = [sample for sample in (X, y) if isinstance(sample, LazyRows)]
     if len(given) == 2 and given[0].whole is not None:

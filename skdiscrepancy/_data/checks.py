@@ -48,36 +48,9 @@ def check_number(
 ) -> Any:
     """Return a number of Python, or raise an error if it is not in the allowed range.
 
-    Numbers of numpy overflow, and change the precision of arrays.
-
-    Parameters
-    ----------
-    value : object
-        Value of the parameter.
-    name : str
-        Name of the parameter.
-    integer : bool, default=False
-        Whether the value must be an integer.
-    least : float, default=0
-        Smallest allowed value, or its lower bound if `strict`.
-    strict : bool, default=False
-        Whether `least` itself is not allowed.
-    most : float or None, default=None
-        Largest allowed value. None means no upper bound.
-    finite : bool, default=True
-        Whether the value must be finite.
-    keyword : str or None, default=None
-        String that is also allowed.
-    optional : bool, default=False
-        Whether None is also allowed.
-    context : str, default=""
-        What the range depends on, for the error message.
-
-    Returns
-    -------
-    number : int, float, str or None
-        The value as an int if it is an integer, else as a float. A keyword or None as
-        it is.
+    Numbers of numpy overflow, and change the precision of arrays. `strict` excludes
+    `least` itself. A `keyword`, or None if `optional`, is returned as it is. The error
+    message ends with the `context` of the range.
     """
     if (value is None and optional) or (isinstance(value, str) and value == keyword):
         return value
@@ -308,16 +281,6 @@ def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
 
     None gives a new RandomState, never the global one. A Generator draws the seed of a
     new RandomState, so that two calls give different numbers.
-
-    Parameters
-    ----------
-    random_state : int, RandomState instance, Generator or None
-        Value of the parameter.
-
-    Returns
-    -------
-    generator : RandomState
-        The RandomState that was passed, or a new one.
     """
     check_value(random_state, "random_state")
     if isinstance(random_state, np.random.RandomState):
@@ -386,16 +349,7 @@ def refuse_unknown_keywords(
 ) -> None:
     """Raise a TypeError for keywords that a function does not have.
 
-    Parameters
-    ----------
-    given : iterable of str
-        Keywords that the caller passed.
-    allowed : iterable of str
-        Keywords that the function accepts.
-    called : str
-        Name of the function that was called, with the name of its class.
-    parameters : iterable of str, default=()
-        Parameters of the estimator, if the function is a method of an estimator.
+    `called` is its name, with its class, and `parameters` are those of the estimator.
     """
     allowed = list(allowed)
     for keyword in (keyword for keyword in given if keyword not in allowed):

@@ -300,11 +300,6 @@ class ColumnDistances:
 
     A quantile takes O(n log n) time. Some random distances give two bounds of the
     quantile, and only distances between these bounds are computed.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-        Values of the column, n >= 2.
     """
 
     def __init__(self, x: np.ndarray):
@@ -555,25 +550,11 @@ class Codes:
 
 
 def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> Any:
-    """Return the rows at some ranks, in the order of a linear combination of columns.
+    """Return the rows at sorted ranks in the order of a linear combination of columns.
 
     The memory hardly grows with the number of rows. One pass counts the rows in
     intervals of the combination, one reads the combination in the intervals with a
     rank, and one reads the rows.
-
-    Parameters
-    ----------
-    samples : list of LazyRows
-        Samples.
-    weights : ndarray of shape (n_features,)
-        Weights of the columns.
-    ranks : ndarray of int
-        Sorted ranks among the rows of all samples.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_ranks, n_features)
-        Rows in float64.
     """
     least = np.min([sample.least for sample in samples], axis=0)
     some = np.concatenate([combine(s.sample, weights, least) for s in samples])

@@ -84,21 +84,9 @@ class Column:
 def as_table(X: Any, *, named: bool = False) -> Any:
     """Return one-dimensional data as one column, and anything else as it is.
 
-    Functions take one-dimensional samples, such as a column of a DataFrame; estimators
-    refuse them, as in scikit-learn. The column has no name, so that columns of two
-    names can be compared.
-
-    Parameters
-    ----------
-    X : object
-        Sample, not validated.
-    named : bool, default=False
-        Whether a column of a DataFrame keeps its name.
-
-    Returns
-    -------
-    X : object
-        A sample that is not one-dimensional.
+    Functions take one-dimensional samples; estimators refuse them, as in scikit-learn.
+    The column keeps its name only if `named`, so that columns of two names can be
+    compared.
     """
     if isinstance(X, (list, tuple)):
         # numpy has no number of dimensions for a row that holds lists.
@@ -163,22 +151,10 @@ def needs_encoding(X: Any) -> bool:
 def read_columns(X: Any, name: str = "X", like: Any = None) -> list[Column]:
     """Read the columns of a table of any types.
 
-    Parameters
-    ----------
-    X : DataFrame or array-like of shape (n_samples, n_features)
-        DataFrame of pandas or polars, or array or list of lists.
-    name : str, default="X"
-        Name of the table, for error messages.
-    like : sequence of Column or None, default=None
-        A column of another table for each column of this one. Dates count from the
-        same origin. Without it, they count from the earliest date of the column,
-        because seconds since 1970 would lose digits of the differences. If `like` has
-        categories or ordered levels, values of any type are categories.
-
-    Returns
-    -------
-    columns : list of Column
-        One entry for each column.
+    `like` has a column of another table for each column. Dates count from the same
+    origin, or else from the earliest date, because seconds since 1970 would lose digits
+    of the differences. If `like` has categories or ordered levels, values of any type
+    are categories.
     """
     names = unique_names(X, name) if is_table(X) else None
     columns: Any = _as_array(X, name).T if names is None else series_of(X)
@@ -193,20 +169,7 @@ def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
     """Convert numbers of any type to floats.
 
     Dates, periods and durations become seconds since the earliest value of their
-    column. Seconds since a fixed date would lose digits of the differences. A period
-    stands for its start.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,) or (n_samples, n_columns)
-        Values for which :func:`is_numeric` is True.
-    name : str
-        Name of the parameter, for error messages.
-
-    Returns
-    -------
-    numbers : ndarray of the same shape
-        Floats. They are float32 if the values are float32, else float64.
+    column. A period stands for its start.
     """
     if values.dtype == np.float32:
         return values
@@ -654,16 +617,7 @@ def check_column_encoder(
 ) -> None:
     """Check the parameter `encoder`, and refuse a table that needs one if it is None.
 
-    Parameters
-    ----------
-    encoder : object
-        The parameter, "auto" or None.
-    X : object
-        Columns, not validated.
-    name : str, default="X"
-        Name of the columns, for error messages.
-    kinds : sequence of str
-        Kinds of columns that need no encoder if all values are known.
+    Columns of the `kinds` need no encoder if all values are known.
     """
     if isinstance(encoder, str) and encoder == "auto":
         return

@@ -186,27 +186,8 @@ def hsic_terms(
     """Compute complete HSIC, not normalised, of pairs of grams with one kernel each.
 
     In the centred matrices A and B this is sum(A o B) / (n (n - 3)) for U, where the
-    diagonal is left out, and sum(A o B) / n^2 for V, as in `complete_hsic`.
-
-    Parameters
-    ----------
-    grams : list of Gram
-        One kernel each, on the same rows.
-    pairs : list of pairs of int
-        Positions of grams.
-    unbiased : bool
-        U-statistics, or V-statistics.
-    weights : ndarray of shape (n,) or None, default=None
-        Weights of the rows that sum to one.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    values : ndarray of shape (n_pairs,)
-        HSIC of each pair.
-    roundings : ndarray of shape (n_pairs,)
-        How large HSIC of a constant sample with itself may be by rounding.
+    diagonal is left out, and sum(A o B) / n^2 for V. Also return how large HSIC of a
+    constant sample with itself may be by rounding.
     """
     # CKA has no incomplete designs.
     other = "minibatches (CKAEstimator.partial_fit)"
@@ -361,12 +342,8 @@ class Variable:
 class CKAResult(MatrixResult):
     """Similarities of all layers of one network with all layers of another.
 
-    :func:`cka_score` returns this result for lists of layers, the heat map of [1]_ in
-    numbers. ``np.asarray(result)`` is the matrix. Two results are equal if all their
-    attributes are.
-
-    The method :meth:`plot` draws a heat map, a
-    :class:`~skdiscrepancy.plotting.CKADisplay`.
+    :func:`cka_score` returns this result for lists or dicts of layers [1]_.
+    ``np.asarray(result)`` is the matrix.
 
     Read more in the :ref:`User Guide <cka>`.
 
@@ -375,9 +352,9 @@ class CKAResult(MatrixResult):
     matrix : ndarray of shape (n_layers_X, n_layers_Y)
         CKA of each layer of X with each layer of Y.
     x_layers : list of length n_layers_X
-        Names of the layers of X; positions if the layers came as a list.
+        Names, or positions, of the layers of X.
     y_layers : list of length n_layers_Y
-        Names of the layers of Y.
+        Names, or positions, of the layers of Y.
     x_kernels : list of length n_layers_X
         Kernel on each layer of X.
     y_kernels : list of length n_layers_Y
@@ -403,8 +380,6 @@ class CKAResult(MatrixResult):
     >>> result = cka_score({"first": first, "second": second}, [first])
     >>> result.to_frame()[0].round(2).to_dict()
     {'first': 1.0, 'second': 0.68}
-    >>> np.asarray(result).shape
-    (2, 1)
     """
 
     matrix: np.ndarray
@@ -441,8 +416,7 @@ class CKAResult(MatrixResult):
         Returns
         -------
         frame : pandas.DataFrame
-            One row for each layer of X and one column for each layer of Y, with the
-            names of the layers as index and columns.
+            One row for each layer of X and one column for each layer of Y.
         """
         names = {"index": list(self.x_layers), "columns": list(self.y_layers)}
         return type(super().to_frame())(self.matrix, **names).rename_axis("layer")
@@ -519,15 +493,10 @@ def _is_layer(item: Any) -> bool:
 class CKAEstimator(KeywordHints, BaseEstimator):
     r"""Centred kernel alignment (CKA) over minibatches.
 
-    Each call of `partial_fit` adds the three terms :math:`\mathrm{HSIC}(K, L)`,
-    :math:`\mathrm{HSIC}(K, K)` and :math:`\mathrm{HSIC}(L, L)` of one minibatch, and
-    `cka_` divides their sums [1]_. So representations need not fit into memory at the
-    same time. With the unbiased HSIC, ``design="u"``, the result does not depend on the
-    size of the batches, up to noise: each term has the same mean for every batch size.
-    Batches should be drawn at random.
-
-    A minibatch of b rows takes the time of :func:`cka_score` on b rows. Nothing is kept
-    of it but three numbers.
+    Use it if the representations do not fit into memory. `partial_fit` adds the three
+    HSIC of one minibatch, and `cka_` divides the sums [1]_. Draw batches at random.
+    Only the unbiased HSIC does not depend on the size of the batches, up to noise. A
+    batch takes the time of :func:`cka_score`.
 
     Read more in the :ref:`User Guide <cka>`.
 
@@ -536,51 +505,43 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     kernel : str, kernel object or callable, default="linear"
         Kernel on X, such as "linear", "gaussian" or "energy".
     target_kernel : str, kernel object, callable or None, default=None
-        Kernel on y; None is `kernel`. "indicator" is for labels.
+        Kernel on y, such as "indicator" for labels. None is `kernel`.
     bandwidth : "median" or float, default="median"
-        Bandwidth of a kernel that has a bandwidth and none of its own. "median" is the
-        median distance between the rows of the first batch.
+        Bandwidth of a kernel that does not have its own: "median" is the median
+        distance between rows.
     design : {"u", "v"}, default="u"
-        Unbiased HSIC, which needs four rows in each batch, or the biased one, for which
-        the result depends on the size of the batches.
+        Unbiased HSIC, which may be negative, or the biased HSIC.
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes every DataFrame with
-        :class:`~skdiscrepancy.TableEncoder`, fitted to the first batch, so that
-        every column counts the same, and takes arrays as they are. None takes numbers
-        as they are and refuses other columns. A transformer is cloned, fitted, and
-        encodes all X.
+        "auto" encodes DataFrames with :class:`~skdiscrepancy.TableEncoder`, None only
+        accepts numbers, and a transformer is cloned and fitted; see :ref:`tables`.
     n_components : int or None, default=None
-        Number of random features for each kernel. None uses exact kernels. With random
-        features, the time grows linearly with the number of rows of a batch. Kernels
-        with explicit features, such as "linear", keep them.
+        Number of random features for each kernel, for linear time; None uses exact
+        kernels.
     n_jobs : int or None, default=None
-        Number of threads; the result does not depend on it.
+        Number of threads. Results do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features. None draws new ones in every fit. The global
-        generator of numpy is never used.
+        Seeds everything that is drawn. None draws anew in every call.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
     cka_ : float
-        CKA of all batches that were seen, the value of `score()`. 0 if the rows of X
-        or the rows of y are all equal; `fit` and `score` warn of this.
+        CKA of all batches, 0 if all rows of X or all rows of y are equal.
     hsic_ : ndarray of shape (3,)
-        Sums over batches of HSIC of X with itself, of X with y, and of y with itself.
+        Sums of HSIC of X with itself, of X with y, and of y with itself.
     n_batches_ : int
-        Number of batches that were seen.
+        Number of batches.
     n_samples_seen_ : int
-        Number of rows that were seen.
+        Number of rows of all batches.
     kernel_ : kernel object
-        Kernel on X, with a number as bandwidth if it has one.
+        Kernel on X with its bandwidth.
     target_kernel_ : kernel object
-        Kernel on y.
+        Kernel on y with its bandwidth.
     encoder_ : transformer or None
-        The fitted encoder of X. None if X is an array.
+        Fitted encoder. None for arrays.
     target_encoder_ : TableEncoder or None
-        The fitted encoder of y. None if y is an array, labels, or one column.
+        Fitted encoder of y, if y needs one.
     feature_seed_ : int
         Seed of the random features.
     n_features_in_ : int
@@ -592,8 +553,7 @@ class CKAEstimator(KeywordHints, BaseEstimator):
 
     See Also
     --------
-    cka_score : CKA in one call, also of all layers of two networks.
-    HSICEstimator : Measures dependence with many kernels.
+    cka_score : Computes CKA in one call.
 
     References
     ----------
@@ -639,8 +599,7 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second representation of the same rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-            None weights all rows equally.
+            Weights of the rows. Only their ratios matter.
 
         Returns
         -------
@@ -660,12 +619,11 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            First representation of the rows of the batch.
+            First representation.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second representation of the same rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-            None weights all rows equally.
+            Weights of the rows. Only their ratios matter.
 
         Returns
         -------
@@ -688,15 +646,14 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             First representation. None for the batches that were seen.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            Second representation of the same rows. None for the batches that were seen.
+            Second representation of the same rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-            None weights all rows equally.
+            Weights of the rows. Only their ratios matter.
 
         Returns
         -------
         score : float
-            The larger, the more similar.
+            CKA. A larger value means more similar representations.
         """
         check_is_fitted(self)
         terms: Any = self.hsic_, self._roundings
@@ -766,83 +723,41 @@ def cka_score(
 
     :math:`\mathrm{CKA} = \mathrm{HSIC}(K, L) / \sqrt{\mathrm{HSIC}(K, K)\,
     \mathrm{HSIC}(L, L)}` [1]_ is 1 for representations that agree up to a rotation, a
-    shift and a scale, and 0 for representations that have nothing in common. With
-    ``design="u"`` the unbiased estimator of HSIC takes its place in all three terms
-    [2]_: unrelated representations then have CKA near 0, also if they have more columns
-    than rows, and the value may be negative. ``design="v"`` is the textbook number.
+    shift and a scale. It is near 0 for unrelated representations, and "u" may give
+    negative values. With ``kernel="energy"``, CKA is the squared distance correlation.
 
-    With ``kernel="energy"``, CKA is the squared distance correlation, bias-corrected
-    for "u" [3]_.
-
-    The linear kernel takes O(n d_X d_Y) time for n rows of d_X and d_Y columns. Other
-    kernels, and more columns than rows, take O(n^2) time. "energy" and "laplace" on two
-    single columns take O(n log n) time. Memory is O(n) for each pair of layers, and a
-    copy of layers that have far more columns than rows.
+    The linear kernel takes O(n d_X d_Y) time for n rows of d_X and d_Y columns, other
+    kernels O(n^2) time, and memory is O(n).
 
     Read more in the :ref:`User Guide <cka>`.
 
     Parameters
     ----------
     X : array-like, sparse matrix or DataFrame, or list or dict of them
-        First representation, of shape (n_samples, n_features), or the layers of a
-        network, with names in a dict. A list of one-dimensional arrays is one
-        representation, row by row; use a dict for layers of one column.
+        First representation, or a list or dict of the layers of a network.
     Y : array-like, sparse matrix or DataFrame, or list or dict of them
-        Second representation, or layers, of the same rows in the same order.
-    kernel : str, kernel object or callable, default="linear"
-        Kernel on X, such as "linear", "gaussian" or "energy".
-    target_kernel : str, kernel object, callable or None, default=None
-        Kernel on Y; None is `kernel`. "indicator" is for labels.
-    bandwidth : "median" or float, default="median"
-        Bandwidth of a kernel that has a bandwidth, such as "gaussian", and none of its
-        own. "median" is the median distance between rows, for each representation its
-        own.
-    design : {"u", "v"}, default="u"
-        Unbiased HSIC, which needs four rows, or the biased one.
+        Second representation, or layers, of the same rows.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-        None weights all rows equally.
-    encoder : "auto", None or transformer, default="auto"
-        "auto" encodes a DataFrame with text, categories, booleans, dates, durations or
-        missing values with :class:`~skdiscrepancy.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
-        cloned, fitted, and encodes all layers.
+        Weights of the rows. Only their ratios matter.
     n_components : int or None, default=None
-        Number of random features for each kernel. None uses exact kernels. With random
-        features, the time grows linearly with the number of rows. Kernels with explicit
-        features, such as "linear", keep them. X and Y
-        may then be dask arrays, dask DataFrames, functions that return an iterator of
-        blocks of rows, or dicts of them; see :ref:`out_of_core`. Bandwidths are then
-        chosen from at most 32768 evenly spaced rows.
-    n_jobs : int or None, default=None
-        Number of threads; the result does not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features. None draws new ones in every call. The global
-        generator of numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        Number of random features for each kernel, for linear time and :ref:`data in
+        blocks <out_of_core>`; None uses exact kernels.
+    **params : dict
+        Parameters of :class:`CKAEstimator`.
 
     Returns
     -------
     cka : float or CKAResult
-        The larger, the more similar. For lists or dicts of layers, a result with the
-        matrix of all layers of X with all layers of Y. A representation whose rows are
-        all equal has CKA 0, with a warning.
+        CKA, or the matrix for lists or dicts of layers.
 
     See Also
     --------
     CKAEstimator : Adds up minibatches.
-    hsic_score : Measures dependence on a scale for tests and feature selection.
 
     References
     ----------
     .. [1] S. Kornblith et al., "Similarity of neural network representations
        revisited", ICML 2019.
-    .. [2] T. Nguyen, M. Raghu and S. Kornblith, "Do wide and deep networks learn the
-       same things?", ICLR 2021.
-    .. [3] G. J. Székely and M. L. Rizzo, "Partial distance correlation with methods for
-       dissimilarities", Annals of Statistics 42, 2014.
 
     Examples
     --------
@@ -853,10 +768,6 @@ def cka_score(
     >>> rotation, _ = np.linalg.qr(rng.normal(size=(10, 10)))
     >>> round(cka_score(X, 3 * X @ rotation + 1), 6)
     1.0
-
-    Unrelated columns have a CKA near 0. With many columns, only the default, unbiased
-    estimator shows this:
-
     >>> unrelated = rng.normal(size=(200, 300))
     >>> abs(cka_score(X, unrelated)) < 0.05 < cka_score(X, unrelated, design="v")
     True

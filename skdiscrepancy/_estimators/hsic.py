@@ -69,106 +69,74 @@ def reads_labels(settings: Settings) -> bool:
 class HSICEstimator(BaseDiscrepancy):
     r"""Squared Hilbert-Schmidt independence criterion of X and y.
 
-    HSIC measures how strongly y depends on X, in any form, not only linearly. `fit`
-    chooses the kernels from a sample. `score` measures the dependence in this or in
-    another sample. A larger score means a stronger dependence.
+    `fit` chooses the kernels. `score` measures how strongly y depends on X, in any
+    form.
 
     :math:`\mathrm{HSIC}^2` is the squared Hilbert-Schmidt norm of the cross-covariance
-    operator [1]_. For characteristic kernels, it is zero if and only if X and y are
-    independent. By default, the score pools all 400 products of 20 kernels on X with 20
-    kernels on y, and the statistic of each product is divided by its scale sigma_k
-    [3]_. Labels need only one kernel, the indicator of equality, so 20 products remain.
+    operator. By default, the score is the unbiased estimator [1]_, pooled over the
+    products of 20 kernels on X and 20 kernels on y that are divided by their scales.
 
-    For N rows, complete designs take O(N^2) time and O(N) memory. Laplace kernels on
-    two single columns, or on one column with labels, take O(N log N) time. The design
-    "u" is the unbiased estimator of [2]_. Incomplete designs pair the rows i and
-    i + N/2, and their time grows with the number of pairs in the design.
+    For N rows, `score` takes O(N^2) time and O(N) memory. Laplace kernels on single
+    columns or labels take O(N log N) time. Incomplete designs pair the rows i and i +
+    N/2.
 
     Read more in the :ref:`User Guide <hsic>`.
 
     Parameters
     ----------
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
-        products, functions that return the Gram matrix of two blocks of rows, or
-        kernels of :mod:`sklearn.gaussian_process.kernels`.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, functions that return
+        the Gram matrix of two blocks of rows, or kernels of scikit-learn.
     target_kernel : "auto", or as `kernel`, default="auto"
-        Kernels on y. "auto" takes "indicator" for labels, and `kernel` for numbers.
-        Labels are strings, booleans, and integers with at most 20 distinct values of
-        which some are equal. Decimals, dates, periods and durations are numbers; dates
-        are in seconds since the first date. Kernels on labels or on some columns, Gram
-        matrices, and kernels with a `metric` are not used for a numeric y. If `kernel`
-        has no others, y gets the default kernels.
+        Kernels on y: "auto" is "indicator" for labels (strings, booleans, integers with
+        at most 20 values), else `kernel`.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels on X that do not have their own. A name chooses them
-        from the distances between the rows that `fit` sees, in the norm of each kernel.
-        "grid" takes equal steps from the 5 % to the 95 % quantile. "median" takes the
-        median. "dyadic" takes steps of a factor of sqrt(2) from half the 5 % quantile
-        to twice the 95 % quantile. An array gives one kernel for each number.
+        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
     target_bandwidth : str, float or array-like of float, default="grid"
         Bandwidths of the kernels on y, chosen like `bandwidth`.
     n_bandwidths : int or None, default=None
         Number of bandwidths of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
-        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+        Pairs of rows that enter the statistic: all pairs for "u" and "v", fewer for
+        others; see :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
         Pair the rows i and i + N/2 also for "u" and "v".
     normalize : bool, default=True
-        Divide the statistic of each product by its scale sigma_k.
+        Divide the statistic of each kernel by its scale sigma_k.
     squared : bool, default=True
-        False takes the square root of the statistic of each product. Possible only with
-        ``design="v"`` and ``normalize=False``.
+        False takes the square root of each statistic, for ``design="v"`` and
+        ``normalize=False`` only.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How to combine the statistics of several products. "fuse" is a smooth maximum.
-        None requires a single product.
+        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
+        and None requires a single kernel.
     fuse_nu : "auto" or float, default="auto"
-        Parameter of "fuse". A larger value is closer to "max". "auto" is the number n
-        of rows (pairs of rows if `second_order`) for complete designs, and the number
-        of pairs in the design divided by n = N/2 for incomplete designs.
+        Parameter of "fuse", which is closer to "max" for a larger value. "auto" grows
+        with the number of rows or pairs.
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes every DataFrame with
-        :class:`~skdiscrepancy.TableEncoder`, so that every column counts the
-        same, and takes arrays as they are. None takes numbers as they are and refuses
-        other columns. A transformer is
-        cloned, fitted, and encodes all X. Unless `encoder` is None, several
-        columns of y, and numbers with missing values, are encoded too, and a missing
-        label is a label of its own.
+        "auto" encodes DataFrames with :class:`~skdiscrepancy.TableEncoder`, None only
+        accepts numbers, and a transformer is cloned and fitted; see :ref:`tables`.
     n_components : int or None, default=None
-        Number of random features for each kernel. None uses exact kernels. With random
-        features [4]_, the time grows linearly with the number of rows. 256 features
-        have about the power of the exact test. Gaussian, Laplace, IMQ and Matern (p=2)
-        kernels have a cosine and a sine for each of n_components / 2 frequencies. Each
-        frequency of X is paired with four frequencies of y. Linear kernels, kernels on
-        labels and :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact up to 16
-        columns or labels, and random sums of them are used above. X and y may then be
-        dask arrays, dask DataFrames, lists of blocks of rows, and functions that return
-        an iterator of blocks. `score` reads them twice, and `test` a number of times
-        that grows with the number of kernels only; see :ref:`out_of_core`.
-        Incomplete designs and ``second_order=True`` compute the features of the rows
-        of their pairs, all of them for each kernel, and need rows in memory.
+        Number of random features for each kernel, for linear time and :ref:`data in
+        blocks <out_of_core>`; None uses exact kernels.
     n_jobs : int or None, default=None
-        Number of threads. The score does not depend on it.
+        Number of threads. Results do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws, the resamples of `test`, and random
-        features. None draws new ones in every call. The global generator of numpy is
-        never used.
+        Seeds everything that is drawn. None draws anew in every call.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
     kernels_ : list of kernel objects
-        Collection of kernels on X, each with one number as bandwidth.
+        Kernels with their bandwidths.
     target_kernels_ : list of kernel objects
-        Collection of kernels on y, each with one number as bandwidth.
+        Kernels on y with their bandwidths.
     encoder_ : transformer or None
-        Fitted encoder of X. None if X is an array.
+        Fitted encoder. None for arrays.
     target_encoder_ : TableEncoder or None
-        Fitted encoder of y. None if y is an array, labels or one column of numbers.
+        Fitted encoder of y, if y needs one.
     feature_seed_ : int
-        Seed of the random features, if there are `n_components`.
+        Seed of the random features.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -179,18 +147,12 @@ class HSICEstimator(BaseDiscrepancy):
     See Also
     --------
     hsic_score : Measures the dependence in one call.
-    hsic_from_gram : Computes HSIC from Gram matrices.
+    hsic_test : Tests whether X and y are independent.
 
     References
     ----------
-    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
-       norms", ALT 2005.
-    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
        2012.
-    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-    .. [4] Q. Zhang, S. Filippi, A. Gretton and D. Sejdinovic, "Large-scale kernel
-       methods for independence testing", Statistics and Computing 28, 2018.
 
     Examples
     --------
@@ -202,9 +164,6 @@ class HSICEstimator(BaseDiscrepancy):
     >>> hsic = HSICEstimator().fit(X, y)
     >>> round(hsic.score(X, y), 3)
     1.271
-
-    Without dependence, scores scatter around 0 by about 1 / sqrt(100):
-
     >>> round(hsic.score(X, noise), 3)
     0.065
     """
@@ -223,9 +182,6 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> HSICEstimator:
         """Choose the kernels on X and on y from a sample.
 
-        If you change a parameter for kernels, bandwidths or the encoder after `fit`,
-        the other methods ask you to call `fit` again.
-
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -233,8 +189,7 @@ class HSICEstimator(BaseDiscrepancy):
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
             Second variables: numbers, or labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Rows of weight 0 are ignored, and the bandwidths weight
-            all other rows equally.
+            Weights of the rows. Only their ratios matter.
 
         Returns
         -------
@@ -283,10 +238,9 @@ class HSICEstimator(BaseDiscrepancy):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
-            Second variables.
+            Second variables: numbers, or labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, for complete designs. Only their ratios matter. Rows of
-            weight 0 are dropped. None weights all rows equally.
+            Weights of the rows. Only their ratios matter.
 
         Returns
         -------
@@ -298,24 +252,21 @@ class HSICEstimator(BaseDiscrepancy):
     def evaluate(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
     ) -> DiscrepancyResult:
-        """Compute the dependence, and the statistic and scale of each product kernel.
+        """Compute the dependence, and the statistic and scale of each pair of kernels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
-            Second variables.
+            Second variables: numbers, or labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, for complete designs. Only their ratios matter. Rows of
-            weight 0 are dropped. None weights all rows equally.
+            Weights of the rows. Only their ratios matter.
 
         Returns
         -------
         result : DiscrepancyResult
-            The score as `value`, with `statistics`, `scales` and `kernels`. Each entry
-            of `kernels` is a pair of a kernel on X and a kernel on y. The result also
-            has a `standard_error` and a `confidence_interval`.
+            The score as `value`, its standard error, and the statistics of all kernels.
         """
         return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
@@ -349,46 +300,34 @@ class HSICEstimator(BaseDiscrepancy):
     def test(self, X: ArrayLike, y: ArrayLike, **given: Any) -> TestResult:
         """Test whether X and y are independent.
 
-        The test uses the kernels that `fit` chose. The parameters `normalize`,
-        `squared`, `pooling` and `fuse_nu` of the estimator have no effect on the test.
+        The test ignores `normalize`, `squared`, `fuse_nu` and the `pooling` of the
+        estimator.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
-            Second variables.
+            Second variables: numbers, or labels of any type.
         method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
-            Null distribution. Complete designs use "permutation" of y, "shift" or
-            "asymptotic". "shift" keeps the order of the rows, for stationary time
-            series. "asymptotic" needs one kernel on each side. It compares the
-            V-statistic with a gamma distribution that has the first three moments of
-            all permutations. Above 512 rows, only the largest components of the kernels
-            enter. Incomplete designs and `second_order` use "swap", which exchanges y_i
-            and y_(i + n) at random, or "asymptotic", a normal limit that only the
-            designs "x", "l" and "b" have and take by default. Permutations and swaps
-            control the type I error exactly.
+            Null distribution: "permutation" of y (exact), "shift" of a stationary
+            series, "swap" of y_i and y_(i + n) for pairs (exact), or "asymptotic", a
+            gamma distribution for a single pair of kernels, or a normal limit for "x",
+            "l" and "b".
         n_resamples : int, default=999
-            Smallest number of resamples. "permutation" puts the rows in random order
-            and uses all cyclic shifts, with further random orders if these are too few.
-            "shift" always uses one resample less than there are rows. With
-            `n_components`, "permutation" draws cyclic shifts of y in windows of 32 rows
-            in random order. Data in blocks stay in their partition of dask, or among
-            16384 consecutive rows. These rows must be exchangeable. "shift" uses groups
-            of n / (n_resamples + 1) rows.
+            Smallest number of resamples. "shift" always uses one less than there are
+            rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
-            How to combine several products; see :func:`~skdiscrepancy.hsic_test`.
+            How to combine kernels: by the largest statistic, their mean, a smooth
+            maximum, or the smallest p-value.
         block_length : int, "auto" or None, default=None
-            Rows of a series: permute whole blocks of this many consecutive rows of y,
-            or leave out near pairs of rows for "shift"; see
-            :func:`~skdiscrepancy.hsic_test`. Needs a complete design, and
-            "permutation" with `n_components`.
+            Number of consecutive rows that stay together if the rows are a :ref:`series
+            <series>`. None warns if rows depend on each other, and 1 does not.
 
         Returns
         -------
         result : TestResult
-            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
-            each product of kernels.
+            Statistic, p-value, and :ref:`effect size <effect_size>`.
         """
         check_is_fitted(self)
         settings = self._check_test(**given)
@@ -570,10 +509,11 @@ def hsic_score(
 ) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion (HSIC) of X and y.
 
-    HSIC [1]_ measures how strongly y depends on X, in any form, not only linearly. By
-    default, the score uses the unbiased estimator of [2]_ and pools kernels as in [3]_.
-    The bandwidths depend on the sample. If X and y are independent, scores scatter
-    around zero, may be negative, and shrink like 1 / sqrt(n).
+    HSIC measures how strongly y depends on X, in any form. By default, the score is the
+    unbiased estimator [1]_. Takes O(n^2) time and O(n) memory.
+
+    If X and y are independent, scores scatter around zero, may be negative, and shrink
+    like 1 / sqrt(n).
 
     Read more in the :ref:`User Guide <hsic>`.
 
@@ -584,9 +524,7 @@ def hsic_score(
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows, for complete designs. Only their ratios matter. Rows of
-        weight 0 are dropped. The bandwidths, and an encoder, weight all other rows
-        equally. None weights all rows equally.
+        Weights of the rows. Only their ratios matter.
     **params : dict
         Parameters of :class:`HSICEstimator`.
 
@@ -602,12 +540,8 @@ def hsic_score(
 
     References
     ----------
-    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
-       norms", ALT 2005.
-    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
        2012.
-    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -617,9 +551,6 @@ def hsic_score(
     >>> X, noise = rng.normal(size=(100, 1)), rng.normal(size=100)
     >>> round(hsic_score(X, X[:, 0] ** 2 + 0.1 * noise), 3)
     1.271
-
-    Without dependence, scores scatter around 0 by about 1 / sqrt(100):
-
     >>> round(hsic_score(X, noise), 3)
     0.067
     """
@@ -634,9 +565,9 @@ def hsic_score(
 def hsic_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion from Gram matrices.
 
-    Use this function if you have Gram matrices already, for example of strings or
-    graphs. The V-statistic is tr(KHLH) / N^2 [1]_. The U-statistic is Equation 5 of
-    [2]_. The incomplete designs come from [3]_.
+    Use this function if you have Gram matrices already, for example of strings.
+
+    The V-statistic is tr(KHLH) / N^2, and the U-statistic is Equation 5 of [1]_.
 
     Read more in the :ref:`User Guide <hsic>`.
 
@@ -646,16 +577,8 @@ def hsic_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> float:
         Gram matrix of X.
     L : array-like of shape (n_samples, n_samples)
         Gram matrix of y.
-    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
-        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
-    second_order : bool, default=False
-        Pair the rows i and i + N/2 also for "u" and "v".
-    normalize : bool, default=True
-        Divide the statistic by its scale sigma_k.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
-        The global generator of numpy is never used.
+    **params : dict
+        Parameters of :class:`HSICEstimator`.
 
     Returns
     -------
@@ -665,16 +588,11 @@ def hsic_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> float:
     See Also
     --------
     hsic_score : Computes HSIC from X and y.
-    HSICEstimator : Scores several samples with the same kernels.
 
     References
     ----------
-    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
-       norms", ALT 2005.
-    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
        2012.
-    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

@@ -36,12 +36,7 @@ class MMDSubsetsResult(Result):
     """Squared MMD of random subsets of two samples, with mean and standard deviation.
 
     :func:`mmd_subsets` returns this result. With the default kernel, `mean` is the
-    Kernel Inception Distance (KID) [1]_. Two results are equal if all their attributes
-    are.
-
-    The frame of :meth:`to_frame` has one row for each subset, with `subset` and
-    `value`. The method :meth:`plot` draws a histogram of the values, a
-    :class:`~skdiscrepancy.plotting.SubsetsDisplay`.
+    Kernel Inception Distance (KID) [1]_.
 
     Read more in the :ref:`User Guide <generators>`.
 
@@ -50,15 +45,13 @@ class MMDSubsetsResult(Result):
     mean : float
         Mean over the subsets.
     standard_deviation : float
-        Standard deviation over the subsets, divided by their number as in
-        :func:`numpy.std`. This is the spread of single subsets, not the error of the
-        mean.
+        Standard deviation over the subsets, which is not the error of the mean.
     values : ndarray of shape (n_subsets,)
         Unbiased squared MMD of each subset.
     subset_size : int
         Number of rows of each sample in a subset.
     kernel : kernel object
-        The kernel, with a number as bandwidth if it has one.
+        The kernel with its bandwidth.
 
     See Also
     --------
@@ -122,14 +115,11 @@ def mmd_subsets(
 ) -> MMDSubsetsResult:
     r"""Average the squared MMD over random subsets of two samples, as KID does.
 
-    With the defaults this is the Kernel Inception Distance (KID) of [1]_, if X and Y
-    are the features that an Inception network computes for real and for generated
-    images: the kernel is :math:`(x^\top y / d + 1)^3`, and every subset has the
-    unbiased squared MMD of `subset_size` rows of X and as many rows of Y, drawn without
-    replacement. The values are not normalised. If both samples share a distribution,
-    they scatter around zero and may be negative.
-
-    Takes O(n_subsets subset_size^2) time and O(subset_size) memory for each thread.
+    If X and Y are the features of an Inception network for real and for generated
+    images, the mean is the Kernel Inception Distance (KID) [1]_. Each subset has the
+    unbiased MMD, not normalised, for the kernel :math:`(x^\top y / d + 1)^3`, so values
+    scatter around zero if both samples share a distribution. Takes O(n_subsets
+    subset_size^2) time.
 
     Read more in the :ref:`User Guide <generators>`.
 
@@ -142,34 +132,18 @@ def mmd_subsets(
     n_subsets : int, default=100
         Number of subsets.
     subset_size : int, default=1000
-        Number of rows of each sample in a subset, at most the rows of the smaller
-        sample.
+        Number of rows of each sample in a subset, drawn without replacement.
     kernel : str, kernel object or callable, default="polynomial"
         Kernel. The default is ``PolynomialKernel(3, gamma=1 / n_features, coef0=1)``.
     bandwidth : "median" or float, default="median"
-        Bandwidth of a kernel that has a bandwidth, such as "gaussian", and none of its
-        own. "median" is the median distance between the rows of both whole samples.
-    encoder : "auto", None or transformer, default="auto"
-        How to encode tables, fitted to both samples together.
+        Bandwidth of a kernel that does not have its own: "median" is the median
+        distance between rows.
     sample_weight : array-like of shape (n_samples_X,), default=None
-        Weights of the rows of X. All rows have the same probability to be in a subset,
-        and the MMD of a subset is the weighted MMD of :func:`mmd_score`. Rows of weight
-        0 are dropped. None weights all rows equally.
+        Weights of the rows of X. Only their ratios matter.
     sample_weight_Y : array-like of shape (n_samples_Y,), default=None
         Weights of the rows of Y.
-    n_components : int or None, default=None
-        Number of random features of a kernel that has them. Other kernels, such as the
-        default, stay exact, because a subset is in memory. So samples may be dask
-        arrays, lists of blocks of rows, and functions that return an iterator of blocks
-        also without `n_components`. Each subset takes one pass over such data.
-    n_jobs : int or None, default=None
-        Number of threads, over subsets; the result does not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the subsets and random features. None draws afresh. The global generator
-        of numpy is never used.
-    verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+    **params : dict
+        Parameters of :class:`MMDEstimator`.
 
     Returns
     -------
@@ -179,7 +153,7 @@ def mmd_subsets(
     See Also
     --------
     mmd_score : Uses all rows at once, with many kernels.
-    mmd_test : Tests whether the difference is more than chance.
+    mmd_test : Tests whether two samples have the same distribution.
 
     References
     ----------
@@ -194,9 +168,6 @@ def mmd_subsets(
     >>> options = dict(n_subsets=20, subset_size=200, random_state=0)
     >>> round(mmd_subsets(real, bad, **options).mean, 3)
     0.063
-
-    If both samples share a distribution, the mean scatters around 0:
-
     >>> round(mmd_subsets(real, good, **options).mean, 3)
     -0.005
     """

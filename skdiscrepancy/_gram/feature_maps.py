@@ -160,16 +160,9 @@ class FeatureMaps:
     def frequencies(self, k: int) -> list[np.ndarray]:
         """Return the positions of the features of each frequency of a kernel.
 
-        Parameters
-        ----------
-        k : int
-            Kernel.
-
-        Returns
-        -------
-        positions : list of ndarray of shape (n_features, n_frequencies)
-            One array for each independent draw of frequencies. A sum of kernels may
-            have several, and a kernel with exact features has none.
+        There is one array of shape (n_features, n_frequencies) for each independent
+        draw. A sum of kernels may have several, and a kernel with exact features has
+        none.
         """
         positions, start = [], 0
         for part in self.parts[k]:
@@ -179,24 +172,10 @@ class FeatureMaps:
         return positions
 
     def strips(self, block: Any, index: np.ndarray) -> Iterator[tuple[slice, int, Any]]:
-        """Yield the features of all kernels for some rows at a time.
+        """Yield slices of rows, and their features for a kernel in float64.
 
-        Parameters
-        ----------
-        block : {ndarray, csr_array} of shape (n_rows, n_features)
-            Rows.
-        index : ndarray of shape (n_rows,)
-            Positions of the rows among the stacked rows of all samples.
-
-        Yields
-        ------
-        strip : slice
-            Rows of the block.
-        k : int
-            Kernel.
-        F : {ndarray, csr_array} of shape (n_rows_of_strip, n_components)
-            Features in float64, for `accumulate`, `project` and `squares`. The next
-            step may overwrite this array.
+        The next step may overwrite the features. `index` has the positions of the rows
+        among the stacked rows of all samples.
         """
         step = STRIP if self.is_random else 8 * STRIP
         for start in range(0, len(index), step):

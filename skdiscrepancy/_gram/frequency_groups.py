@@ -101,23 +101,10 @@ class FeatureSide:
     def features(
         self, g: int, block: Any, index: np.ndarray, kernels: range | None = None
     ) -> np.ndarray:
-        """Return the features of a group for a block of rows.
+        """Return the features of a group, one line for each, for a block of rows.
 
-        Parameters
-        ----------
-        g : int
-            Group.
-        block : {ndarray, csr_array} of shape (n_rows, n_features)
-            Rows.
-        index : ndarray of shape (n_rows,)
-            Positions of the rows among all rows.
-        kernels : range or None, default=None
-            Kernels that are needed. None is all kernels.
-
-        Returns
-        -------
-        lines : ndarray of shape (n_lines, n_rows)
-            Features of these kernels.
+        `index` has the positions of the rows among all rows. The `kernels` None are
+        all.
         """
         maps = self.maps_of[g] if kernels is None else self.maps_of[g].select(kernels)
         kernels = range(self.n_kernels) if kernels is None else kernels
@@ -450,27 +437,9 @@ class LineMoments(NamedTuple):
 def unbiased_products(squares: Any, linear: Any, spreads: Any, n: int) -> Any:
     """Return the U-statistic of HSIC for n rows, from features less their means.
 
-    This is Equation 5 of [1]_ for matrices whose rows sum to zero, with the diagonal.
-
-    Parameters
-    ----------
-    squares : ndarray
-        Sums of squared covariances of features, which is the V-statistic.
-    linear : ndarray
-        Covariances of the squared norms of the features, which are the diagonals.
-    spreads : ndarray
-        Products of the means of these squared norms.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    statistics : ndarray
-        Statistics.
-
-    References
-    ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
+    This is Equation 5 of Song et al. (2012) for matrices whose rows sum to zero, with
+    the diagonal. `squares` are sums of squared covariances of features (the
+    V-statistic), `linear` the covariances of their squared norms (the diagonals), and
+    `spreads` the products of the means of these norms.
     """
     return (squares - linear / (n - 2) - spreads / (n - 1)) * (n / (n - 3))

@@ -417,24 +417,9 @@ def gram(
 ) -> Any:
     """Return the Gram of a collection on the stacked rows of one or more samples.
 
-    Parameters
-    ----------
-    kernels : list of kernel objects
-        Each with one number as bandwidth.
-    *samples : ndarray, SparseRows or LazyRows of shape (n_samples, n_features)
-        Samples. Rows that are read by blocks need features.
-    weights : sequence of {ndarray or None}, default=()
-        Weights of the rows of the first samples, None for equal weights.
-    n_components : int or None, default=None
-        Number of random features. None uses exact kernels.
-    seed : int, default=0
-        Seed of random features.
-    reference : bool, default=False
-        Whether the first sample alone gives the centre of the rows.
-    kept : object, default=None
-        Sums within the first sample, if they are kept.
-    run : Run, default=QUIET
-        Threads and progress.
+    This function alone chooses how to sum. Rows that are read by blocks need features.
+    `weights` are those of the first samples, None for equal weights. With `reference`,
+    the first sample alone gives the centre of the rows. `kept` are sums within it.
     """
     if n_components is not None:
         # Sparse rows are not centred, so they are compared with sparse rows.

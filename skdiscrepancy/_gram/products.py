@@ -147,27 +147,9 @@ def pair_totals(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Centre the matrices of Grams, multiply pairs entry by entry, and add up.
 
-    Each Gram has one kernel. What belongs to one Gram is computed once, whatever
-    the number of pairs: its form, the row sums that centre it, and its tiles, which all
-    pairs share that are not in the table.
-
-    Parameters
-    ----------
-    grams : list of Gram
-        One kernel each, on the same rows.
-    pairs : list of pairs of int
-        Positions of grams.
-    centring : Centring
-        How the matrices are centred and summed, without weights.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    totals : ndarray of shape (n_pairs,)
-        Sum of all entries of the product of both matrices of each pair.
-    roundings : ndarray of shape (n_pairs,)
-        How large a rounding error of the total of a matrix with itself may be.
+    Each Gram has one kernel. What belongs to one Gram is computed once, whatever the
+    number of pairs: its form, the row sums that centre it, and its tiles. Also return
+    how large a rounding error of the total of a matrix with itself may be.
     """
     forms = [cache(partial(_form, gram)) for gram in grams]
     of_pairs = [_leaves_of(forms[i], forms[j], grams[0].n) for i, j in pairs]

@@ -429,18 +429,6 @@ def min_rows(sums: str, degree: int = 0) -> int:
     The numbers were measured on collections of five and ten kernels. In numpy, each
     step of a scan is a call, and a polynomial needs more calls. All pairs, on the other
     hand, have no compiled loops for a polynomial.
-
-    Parameters
-    ----------
-    sums : {"rows", "products", "groups"}
-        Row sums, row sums of products of two kernels, or sums over groups.
-    degree : int, default=0
-        Degree of the polynomial of the kernel.
-
-    Returns
-    -------
-    n : int
-        Number of rows.
     """
     fast = compiled("sorted") is not None
     if sums == "products":

@@ -27,16 +27,6 @@ def compiled(subject: str) -> ModuleType | None:
 
     The module is imported when it is first used, because numba takes longer to import
     than this package. A loop is compiled when it is first called.
-
-    Parameters
-    ----------
-    subject : {"tiles", "sorted"}
-        Loops over tiles of pairs, angles and shifted rows, or over sorted columns.
-
-    Returns
-    -------
-    module : module or None
-        The compiled loops.
     """
     if not numba_works():
         return None

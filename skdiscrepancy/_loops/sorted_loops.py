@@ -76,23 +76,11 @@ AnyProfile: TypeAlias = Profile | DistanceProfile
 
 
 def distance_sums(steps: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Compute weighted sums of the distances on a sorted column, in O(n).
+    """Compute the sums of weight_j |x_i - x_j| on a sorted column, in O(n).
 
     With W the sum of the weights before a value, a step adds step * W to the sum of the
     distances from the values before. Only products and sums of what is positive are
     used if the weights are positive.
-
-    Parameters
-    ----------
-    steps : ndarray of shape (n,)
-        Distance of each value from the one before; the first one is not used.
-    weights : ndarray of shape (n,)
-        Weights of the values, of any sign.
-
-    Returns
-    -------
-    sums : ndarray of shape (n,)
-        Sums of weight_j |x_i - x_j| over all values.
     """
     sums = np.zeros(len(steps))
     np.cumsum(steps[1:] * np.cumsum(weights[:-1]), out=sums[1:])
@@ -518,21 +506,7 @@ def group_sums_below(
 ) -> np.ndarray:
     """Sum a kernel by group over all pairs (i, j) of a sorted column with j < i.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Values in increasing order.
-    groups : ndarray of shape (n,)
-        Group of each value.
-    n_groups : int
-        Number of groups.
-    profile : Profile
-        The kernel.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_groups, n_groups)
-        Sums over pairs with value i in the first group and value j in the second.
+    Rows of the result are groups of i, columns are groups of j.
     """
     sums, combine = np.zeros((n_groups, n_groups)), of_moments(profile)
     scans, steps = compiled("sorted"), np.diff(values, prepend=-np.inf)

@@ -267,10 +267,7 @@ def lasso_path(problem: Problem) -> Path:
 def _next_entry(
     level: float, residual: np.ndarray, rates: np.ndarray, free: np.ndarray
 ) -> tuple[float, int | None]:
-    """Return where the first column reaches the level of the active columns, and which.
-
-    At `level`, all correlations of the active columns are zero, and the path ends.
-    """
+    """Return where the first column reaches the level of the active ones, and which."""
     candidates = np.flatnonzero(free & (rates > TIES))
     reaches = np.maximum((level - residual[candidates]) / rates[candidates], 0.0)
     if not reaches.size or reaches.min() >= level * (1 - TIES):
@@ -456,10 +453,9 @@ def forward_path(problem: Problem) -> Path:
 def backward_path(problem: Problem) -> Path:
     """Remove the column without which HSIC of the joint kernel is largest (BAHSIC).
 
-    With probes, the elimination stops when the next column to remove is distinguished
-    from noise. This means that the joint kernel has a larger HSIC with this column than
-    with the permuted rows of this column or of any removed column. The removed columns
-    count, because the remaining columns were selected among all columns.
+    With probes, the elimination stops when the joint kernel has a larger HSIC with the
+    next column than with the permuted rows of this or any removed column. The removed
+    columns count, because the remaining columns were selected among all columns.
     """
     joint, step = joint_hsic(problem), problem.step
     left = np.flatnonzero(problem.relevance > 0).tolist()
@@ -520,97 +516,60 @@ PATHS: dict[str, Callable[[Problem], Path]] = {
 class HSICSelector(TableSelector, BaseEstimator):
     r"""Feature selector that keeps the columns that y depends on, by HSIC.
 
-    HSIC detects dependence of any form, not only of the mean of y. The methods differ
-    in how they treat redundant columns and interactions of columns:
+    HSIC detects dependence of any form. The methods differ in how they treat redundant
+    columns and interactions:
 
-    - "filter" ranks the columns by their centred kernel alignment (CKA), which is HSIC
-      with y divided by its largest possible value.
-    - "mrmr" maximises relevance minus redundancy: the CKA of a column with y, minus its
-      mean CKA with the columns that are already selected.
-    - "lasso" follows the non-negative LARS path of HSIC Lasso [1]_. HSIC Lasso is the
-      regression of the centred Gram matrix of y on the centred Gram matrices of the
-      columns, all scaled to norm one. If the path ends early, the columns with the
-      largest correlation with the residual follow.
+    - "filter" ranks columns by their centred kernel alignment (CKA) with y.
+    - "mrmr" maximises the CKA with y minus the mean CKA with the selected columns.
+    - "lasso" follows the non-negative LARS path of HSIC Lasso [1]_.
     - "forward" and "backward" add or remove columns to maximise the HSIC of y with the
-      *joint* kernel of the columns (FOHSIC and BAHSIC [2]_). They detect interactions.
-      "backward" also detects interactions of columns that carry no information about y
-      on their own.
+      *joint* kernel of the columns (FOHSIC and BAHSIC [2]_).
 
-    DataFrames may have categorical columns, dates and missing values. `kernel` compares
-    numbers, dates and ordered categories. The indicator kernel compares strings,
-    booleans and categories, where a missing value counts as one more category.
-
-    With a smooth kernel, "filter", "mrmr" and "lasso" take O(n r^2) time for each pair
-    of columns that they compare, where r is the numerical rank of a Gram matrix (10 to
-    100). With other kernels, they take O(n^2) time. "forward" and "backward" take
-    O(n^2) time for each set of columns. To select k of p columns, "forward" evaluates
-    k p sets. "backward" evaluates p^2 / 2 sets. Memory is never O(n^2).
+    DataFrames may have columns of any type. "filter", "mrmr" and "lasso" take O(n r^2)
+    time for each pair of columns, where r is the numerical rank of the Gram matrix.
+    "forward" and "backward" take O(n^2) time for each set of columns. Memory is never
+    O(n^2).
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of columns to select, or of groups if there are `groups`. A float between
-        0 and 1 is the fraction of the columns or groups. "auto" selects columns as long
-        as it can distinguish them from noise: the gain of a column must exceed the gain
-        of every column with permuted rows, for all of `n_probes` permutations.
+        Number of columns (or `groups`) to select, or fraction of them. "auto" selects
+        columns as long as it can distinguish them from noise.
     method : {"filter", "mrmr", "lasso", "forward", "backward"}, default="lasso"
-        How to select columns, as explained above. Use "backward" if you expect
-        interactions, and "filter" if you want to keep redundant columns.
+        Use "backward" if you expect interactions, and "filter" to keep redundant
+        columns.
     kernel : str or kernel object, default="gaussian"
-        Kernel of the columns, of :mod:`skdiscrepancy.kernels`.
+        Kernel on each column.
     target_kernel : "auto", str or kernel object, default="auto"
-        Kernel on y. "auto" is "indicator" for labels (non-numeric, bool, or integers of
-        at most 20 distinct values, some of them equal), else `kernel`. Dates and
-        decimals are numbers.
+        Kernel on y: "auto" is "indicator" for labels (strings, booleans, integers with
+        at most 20 values), else `kernel`.
     bandwidth_factor : float or None, default=None
-        Bandwidth of the kernel on each column, as a multiple of the median distance
-        between the values of this column. If None, a Gaussian kernel is the mean of two
-        with the factors 0.8 and 4, which detects waves as well as weak trends, and any
-        other kernel has the factor 1.2. A kernel object that has its own bandwidth
-        keeps it: a number is the bandwidth of all columns, "median" is the median
-        distance of each column. The joint kernel of m columns has m^(1/p) times the
-        bandwidth, where p is the order of its norm. In this joint kernel, different
-        categories are at distance 1.
+        Bandwidth on each column as a multiple of its median distance. None is 1.2, and
+        0.8 and 4 for the mean of two Gaussian kernels.
     target_bandwidth_factor : float, default=3.0
-        Bandwidth of the kernel on y, as a multiple of the median distance of y. A wide
-        kernel is more sensitive to the mean of y given X. A narrow kernel is more
-        sensitive to the other moments of y.
+        Bandwidth on y as a multiple of its median distance. Narrow kernels are
+        sensitive to more than the mean of y.
     step : int or float, default=1
-        Number of columns that "backward" removes at a time. A float between 0 and 1 is
-        the fraction of the remaining columns.
+        Number, or fraction, of the columns that "backward" removes at a time.
     n_probes : int, default=19
-        Number of permutations for "auto". If y depends on no column, "auto" selects
-        noise with a probability of 1 / (1 + `n_probes`). For "backward", and for each
-        further step after true columns were selected, this probability is approximate.
+        Number of permutations for "auto", which selects noise with a probability of
+        about 1 / (1 + `n_probes`).
     groups : array-like of shape (n_features,), dict or None, default=None
-        Columns that are scored and selected together, such as the columns of a one-hot
-        encoding. Pass one label for each column, or a dict from the name of each group
-        to the list of its columns, by name or position. All other columns are groups of
-        their own. A group has one joint kernel, and `n_features_to_select` is a number
-        of groups.
+        Label of each column, or dict from groups to lists of columns, for columns that
+        are selected together, such as a one-hot encoding.
     encoder : "auto" or None, default="auto"
-        "auto" reads categories, dates and missing values of a DataFrame as they are: a
-        column of numbers with missing values becomes the two columns of
-        :class:`~skdiscrepancy.TableEncoder`, and `kernel` compares these. None
-        refuses such columns.
+        "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
     n_components : int or None, default=None
-        Number of random features for each kernel. None uses low-rank factors. Kernels
-        with explicit features, such as "linear", keep them. X and y may then be memory
-        maps, dask arrays, dask DataFrames of numbers, lists of blocks of rows, and
-        functions that return an iterator of blocks; see :ref:`out_of_core`. They need
-        the method "filter", "mrmr" or "lasso". "lasso" reads them once for each column
-        that it selects, and bandwidths are chosen from at most 32768 evenly spaced
-        rows. "forward" and "backward" keep the exact joint kernel of the columns.
+        Number of random features for each kernel, for linear time and :ref:`data in
+        blocks <out_of_core>`; None uses exact kernels.
     n_jobs : int or None, default=None
-        Number of threads, over columns. The selection does not depend on it.
+        Number of threads. Results do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the permutations of "auto" and the random features. None draws new ones in
-        every call. The global generator of numpy is never used.
+        Seeds everything that is drawn. None draws anew in every call.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
@@ -619,21 +578,14 @@ class HSICSelector(TableSelector, BaseEstimator):
     support_ : ndarray of shape (`n_features_in_`,)
         Mask of the selected columns.
     ranking_ : ndarray of shape (`n_features_in_`,)
-        Rank of each column. The column that was selected first has rank 1. The columns
-        that were not selected follow in the order of their scores. The columns of a
-        group share a rank.
+        Rank of each column, 1 for the column that was selected first.
     scores_ : ndarray of shape (`n_features_in_`,)
         CKA of each column, or of its group, alone with y, from 0 to 1.
     path_ : Bunch
-        The selected columns in the order of selection. `feature` is the index of the
-        column, and of the first column of a group. `group` lists the names of the
-        selected groups, if there are `groups`. `objective` is the value that the method
-        maximised at this step, or 0 for a column that was only added to reach the
-        number of columns. `relevance` is the CKA of the column with y. `redundancy` is
-        its mean CKA with the columns that were selected before.
+        The selected columns in the order of selection: `feature`, `group`, `objective`,
+        `relevance` and `redundancy`, the mean CKA with the columns selected before.
     kinds_ : list of str or None
-        What each column of a DataFrame holds: "number", "date", "duration", "ordered"
-        or "category". None if X holds nothing but known numbers.
+        Kind of each column: "number", "date", "duration", "ordered" or "category".
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -658,12 +610,6 @@ class HSICSelector(TableSelector, BaseEstimator):
     >>> X = np.random.RandomState(0).normal(size=(100, 6))
     >>> y = X[:, 1] ** 2 + np.sin(2 * X[:, 4])
     >>> HSICSelector(2).fit(X, y).get_feature_names_out().tolist()
-    ['x1', 'x4']
-
-    A group counts as one column:
-
-    >>> selector = HSICSelector(1, groups={"both": [1, 4]}).fit(X, y)
-    >>> selector.get_feature_names_out().tolist()
     ['x1', 'x4']
     """
 
@@ -690,19 +636,16 @@ class HSICSelector(TableSelector, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
-            Columns to select from. Columns of a DataFrame may be of any type and have
-            missing values.
+            Columns of any type.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type. A Series or DataFrame may have
-            missing values. A missing label counts as one more label.
+            Target: numbers, or labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-            None weights all rows equally.
+            Weights of the rows. Only their ratios matter.
 
         Returns
         -------
         self : HSICSelector
-            Fitted selector.
+            Fitted estimator.
         """
         self._check_params()
         inputs, y = read_inputs(self, X, y, self, sample_weight)
@@ -727,11 +670,7 @@ class HSICSelector(TableSelector, BaseEstimator):
         return self
 
     def _choose(self, inputs: Inputs, y: Any) -> tuple[Problem, Path, int]:
-        """Choose columns, or groups of columns.
-
-        Returns the problem, the columns in the order of their choice, and how many of
-        them carry information about y.
-        """
+        """Return the problem, the path of columns, and how many are informative."""
         self._check_params()
         k = self._number_of_features(len(inputs.groups))
         lazy = isinstance(y, LazyRows)
@@ -829,42 +768,30 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     r"""HSIC feature selector that cross-validates the number of columns and kernels.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
-    first 1, 2, ... columns then predict the kernel features of y on the held-out rows.
-    The score is :math:`R^2`, the fraction of the variance of these features that the
-    predictions explain. The prediction of a column is the sum of the features of y over
-    the training rows, with the kernel of the column as weights. Least squares combine
-    the predictions of several columns. "forward" and "backward" predict with the joint
-    kernel of the columns instead.
-
-    The parameters with the largest mean score are chosen. The number of columns is the
-    smallest one whose score is, over the folds, at most one standard error of the
-    difference below the best score [1]_. Finally, columns are selected on all rows.
+    score is the :math:`R^2` of the first 1, 2, ... columns that predict the kernel
+    features of y on the held-out rows. The selector takes the parameters with the
+    largest mean score, and the smallest number of columns within one standard error of
+    it [1]_.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
     Parameters
     ----------
     selector : HSICSelector or None, default=None
-        Selector with the parameters that are not searched. Its `n_features_to_select`
-        is ignored. If it has `groups`, groups of columns are counted instead of
-        columns. None is ``HSICSelector()``.
+        Selector with the parameters that are not searched. None is ``HSICSelector()``.
     param_grid : dict or list of dict or None, default=None
-        Values of the parameters of the selector to try, as in
-        :class:`~sklearn.model_selection.GridSearchCV`, such as
-        ``{"kernel": ["gaussian", "laplace"], "bandwidth_factor": [0.5, 1, 2]}``.
+        Parameters of the selector to try, such as ``{"bandwidth_factor": [0.5, 1,
+        2]}``.
     min_features_to_select : int, default=1
         Smallest number of columns to try.
     max_features_to_select : int or None, default=None
         Largest number of columns to try. None tries all numbers of columns.
     cv : int, splitter or iterable, default=5
-        Folds, as in :class:`~sklearn.model_selection.GridSearchCV`. If y holds labels,
-        folds are stratified.
+        Folds, as in :class:`~sklearn.model_selection.GridSearchCV`.
     n_jobs : int or None, default=None
-        Number of threads, over folds and parameters, or of workers if you set another
-        backend with ``joblib.parallel_config``. The selection does not depend on it.
+        Number of threads. Results do not depend on it.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
@@ -877,15 +804,12 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     support_ : ndarray of shape (`n_features_in_`,)
         Mask of the selected columns.
     ranking_ : ndarray of shape (`n_features_in_`,)
-        Rank of each column in `selector_`. The column that was selected first has rank
-        1. The columns of a group share a rank.
+        Rank of each column, 1 for the column that was selected first.
     cv_results_ : dict of arrays
-        The scores, with one entry for each setting of the parameters and each number of
-        columns or groups. The keys are `params`, `n_features`, `mean_test_score`,
-        `std_test_score` and `split0_test_score`, ...
+        `params`, `n_features`, `mean_test_score`, `std_test_score`,
+        `split0_test_score`, ...
     kinds_ : list of str or None
-        What each column of a DataFrame holds: "number", "date", "duration", "ordered"
-        or "category". None if X holds nothing but known numbers.
+        Kind of each column: "number", "date", "duration", "ordered" or "category".
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -928,22 +852,18 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
-            Columns to select from. Columns of a DataFrame may be of any type and have
-            missing values.
+            Columns of any type.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type. A Series or DataFrame may have
-            missing values. A missing label counts as one more label.
+            Target: numbers, or labels of any type.
         groups : array-like of shape (n_samples,), default=None
-            Groups of rows, for splitters that use them. Groups of columns are a
-            parameter of the selector.
+            Groups of rows, for splitters that use them.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter. Rows of weight 0 are dropped.
-            None weights all rows equally.
+            Weights of the rows. Only their ratios matter.
 
         Returns
         -------
         self : HSICSelectorCV
-            Fitted selector.
+            Fitted estimator.
         """
         check_run_options(self.n_jobs, None, self.verbose)
         selector = HSICSelector() if self.selector is None else self.selector
@@ -1142,8 +1062,7 @@ def _held_out_scores(inputs: Inputs, y: Any, least: int, task: Any) -> np.ndarra
 def _candidate(selector: Any, setting: Any, most: int, y: Any) -> HSICSelector:
     """Return the selector of the largest number of columns, for a setting.
 
-    "auto" chooses its target kernel from all rows, because the rows of a fold alone
-    might lead to another choice.
+    "auto" chooses its target kernel from all rows, not from the rows of a fold.
     """
     params = {**setting, "n_features_to_select": most}
     candidate = clone(selector).set_params(**params)
