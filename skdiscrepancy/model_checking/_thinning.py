@@ -86,8 +86,7 @@ class MMDThinning(BaseEstimator):
     n_jobs : int or None, default=None
         Number of threads. The chosen rows do not depend on it.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
