@@ -116,8 +116,8 @@ def pool_statistics(
     statistics : array-like of shape (n_kernels,)
         Statistic S_k of each kernel.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How to combine several kernels: by a smooth maximum, their mean, or the largest
-        statistic. None requires a single kernel.
+        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
+        and None requires a single kernel.
     nu : float, default=None
         Parameter of "fuse". A larger value is closer to "max".
 
