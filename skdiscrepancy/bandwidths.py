@@ -60,8 +60,7 @@ SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     """Compute the non-zero distances between the rows of a sample.
 
-    Bandwidths are quantiles of these distances [1]_. Above 2000 rows, only distances
-    between 2000 rows are computed.
+    Bandwidths are quantiles of these distances [1]_, from at most 2000 rows.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -75,7 +74,7 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     Returns
     -------
     distances : ndarray of shape (n_distances,)
-        Distances of pairs of rows, in no particular order.
+        Distances in no particular order.
 
     See Also
     --------
@@ -139,10 +138,9 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
 
 
 def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.ndarray:
-    """Compute bandwidths between two quantiles of the distances between rows.
+    """Compute bandwidths between two quantiles of non-zero distances.
 
-    They go in equal steps from the 5 % to the 95 % quantile of the non-zero distances
-    ([1]_, Section 6).
+    They go in equal steps from the 5 % to the 95 % quantile ([1]_, Section 6).
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -189,8 +187,7 @@ def kernel_collection(
 ) -> list[Any]:
     """Build a list of kernels, each with a single number as its bandwidth.
 
-    By default, you get Gaussian and Laplace kernels with ten bandwidths each, as [1]_
-    recommends.
+    The defaults are the 20 kernels that [1]_ recommends.
 
     Read more in the :ref:`User Guide <kernels>`.
 

@@ -64,8 +64,8 @@ def square(start: int, stop: int, *, diagonal: bool) -> Region:
 class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     """Base class of all designs.
 
-    A statistic is a mean over pairs (i, j) of rows, and a design is the set of these
-    pairs [1]_. For your own design, derive from this class and implement `pairs`.
+    A design is the set of pairs (i, j) of rows that a statistic uses [1]_. Derive your
+    own design from this class and write `pairs`.
 
     Read more in the :ref:`User Guide <designs>`.
 
@@ -126,7 +126,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         rows, cols : ndarray of shape (size(n),)
-            Indices i and j. A pair that is used twice appears twice.
+            Indices of the pairs.
         """
 
     def size(self, n: int) -> int:
@@ -148,7 +148,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         return sum((r.row_stop - r.row_start) * r.row_length for r in regions)
 
     def mask(self, n: int, random_state: RandomStateLike = None) -> np.ndarray:
-        """Return how often the design uses each entry of the core matrix, for pictures.
+        """Return how often the design uses each pair, for pictures.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         return counts + counts.T if self.upper else counts
 
     def n_unused(self, n: int) -> int:
-        """Return the number of unused rows that estimators warn about.
+        """Return the number of unused rows, 0 for :class:`RandomPairs`.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         n_unused : int
-            Number of unused rows, 0 for :class:`RandomPairs`.
+            Number of rows.
         """
         at_least(n, 1, self)
         return 0
@@ -208,14 +208,14 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         n : int
             Number of rows.
         max_pairs : int
-            Largest chunk, unless a single row has more pairs.
+            Largest chunk.
         random_state : int, RandomState instance, Generator or None, default=None
             Seeds everything that is drawn. None draws anew in every call.
 
         Yields
         ------
         rows, cols : ndarray
-            Indices i and j, with all pairs of a row.
+            Indices of the pairs.
         """
         max_pairs = check_number(max_pairs, "max_pairs", integer=True, least=1)
         for rows, bounds, shifts, ranks in self._parts(n, random_state):
@@ -372,8 +372,8 @@ def _draw_distinct(population: int, size: int, rng: RandomState) -> np.ndarray:
 class CompleteV(StreamedDesign):
     """All ordered pairs with the diagonal, for the V-statistic.
 
-    The V-statistic [1]_ is biased, and never negative for a positive definite core. It
-    takes O(n^2) time.
+    It is biased, and never negative for a positive definite core [1]_. It takes O(n^2)
+    time.
 
     Read more in the :ref:`User Guide <designs>`.
 
@@ -413,8 +413,7 @@ class CompleteV(StreamedDesign):
 class CompleteU(StreamedDesign):
     """All ordered pairs without the diagonal, for the U-statistic.
 
-    The U-statistic is the unbiased estimator with the smallest variance [1]_, and can
-    be negative. It takes O(n^2) time.
+    It is the unbiased estimator with the smallest variance [1]_. It takes O(n^2) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
@@ -451,8 +450,7 @@ class CompleteU(StreamedDesign):
 class Linear(StreamedDesign):
     """The pairs (1, 2), (3, 4) and so on, for the linear-time L-statistic.
 
-    The fastest and least precise design has floor(n / 2) pairs and takes O(n) time
-    ([1]_, Lemma 14).
+    It is the fastest and least precise design ([1]_, Lemma 14).
 
     Read more in the :ref:`User Guide <designs>`.
 
@@ -492,7 +490,7 @@ class Linear(StreamedDesign):
 class Subdiagonals(StreamedDesign):
     """The first subdiagonals of the core matrix, for the D-statistic.
 
-    The pairs are (i, i + j) for j = 1, ..., r [1]_. They take O(r n) time.
+    The pairs (i, i + j) with j <= r [1]_ take O(r n) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
@@ -546,8 +544,7 @@ class Subdiagonals(StreamedDesign):
 class Blocks(StreamedDesign):
     """All pairs within consecutive blocks of rows, for the B-statistic.
 
-    The time is proportional to the sum of the squared block sizes [1]_. Rows that
-    remain form one more block.
+    It takes O(n^2 / n_blocks) time [1]_. Remaining rows form one more block.
 
     Read more in the :ref:`User Guide <designs>`.
 
@@ -619,8 +616,8 @@ class Blocks(StreamedDesign):
 class Cross(StreamedDesign):
     """All pairs between two parts of the rows, for the X-statistic.
 
-    The studentised X-statistic is asymptotically normal [1]_, so p-values need no
-    resampling. It takes O(n_1 (n - n_1)) time.
+    It is asymptotically normal [1]_, so p-values need no resampling. It takes O(n_1 (n
+    - n_1)) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
@@ -664,8 +661,7 @@ class Cross(StreamedDesign):
 class RandomPairs(StreamedDesign):
     """Pairs i < j drawn at random, for the R-statistic.
 
-    The R-statistic is an incomplete U-statistic [1]_. It takes O(n + n_pairs) time and
-    memory.
+    This incomplete U-statistic [1]_ takes O(n + n_pairs) time and memory.
 
     Read more in the :ref:`User Guide <designs>`.
 

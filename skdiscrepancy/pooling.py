@@ -24,8 +24,7 @@ def normalize_statistics(
 ) -> np.ndarray:
     """Divide each statistic by its scale.
 
-    The scale estimates the standard deviation of sqrt(n) times the statistic ([1]_,
-    Equation 5), so that statistics of different kernels are comparable.
+    Statistics of different kernels are then comparable ([1]_, Equation 5).
 
     Read more in the :ref:`User Guide <pooling>`.
 

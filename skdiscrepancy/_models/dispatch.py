@@ -252,21 +252,20 @@ REFUSED = {
 def log_density_gradient(
     model: Any, *, finite_differences: bool = False, backend: str | None = None
 ) -> GradientFunction:
-    """Return the gradient of the log-density of a model, as a function of X.
+    """Return the gradient of the log-density of a model.
 
-    It is all that KSD needs from a model [1]_. The guide lists the models.
+    KSD needs nothing else from a model [1]_. The guide lists the models.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     Parameters
     ----------
     model : fitted estimator, frozen scipy distribution or callable
-        Density, or a callable that returns gradients.
+        Model, or a callable that returns gradients.
     finite_differences : bool, default=False
-        Differentiate the method `score_samples` or `logpdf`, or a callable,
-        numerically.
+        Differentiate the log-density numerically.
     backend : {"torch", "jax"} or None, default=None
-        Library in which `model`, a callable, computes the log-density of each row.
+        Library in which `model` computes log-densities.
 
     Returns
     -------
@@ -284,8 +283,6 @@ def log_density_gradient(
 
     Examples
     --------
-    The gradient for a normal distribution with standard deviation 2 is -x / 4:
-
     >>> import numpy as np
     >>> from scipy.stats import norm
     >>> from skdiscrepancy.model_checking import log_density_gradient
@@ -351,9 +348,7 @@ def n_variables(model: Any) -> int | None:
 def log_density_gradient_of(model: Any) -> GradientFunction:
     """Return the gradient of the log-density of a model, chosen by its class.
 
-    Register a function for your own class with
-    ``log_density_gradient_of.register(Class)``. KSD then takes its instances as models
-    [1]_.
+    ``log_density_gradient_of.register(Class)`` lets KSD [1]_ take your own models.
 
     Read more in the :ref:`User Guide <model_checking>`.
 

@@ -108,7 +108,7 @@ class SizedResult(Result):
         Returns
         -------
         size : float or None
-            Effect size, None for a test that has no effect size.
+            Effect size, or None if a test has none.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class SizedResult(Result):
     def effect_interval(self, confidence: float = 0.95) -> Any:
         """Return a confidence interval of the effect size.
 
-        The interval treats rows and samples as independent.
+        The interval treats rows as independent.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class SizedResult(Result):
         Returns
         -------
         interval : tuple of two floats, or None
-            Bounds, None for a test that has no effect size.
+            Bounds, or None if a test has none.
 
         Raises
         ------
@@ -172,8 +172,7 @@ class SizedResult(Result):
 class DiscrepancyResult(SizedResult):
     """Discrepancy with the statistic and scale of every kernel.
 
-    The method `evaluate` of an estimator returns the pooled discrepancy, and the
-    statistics that were pooled [1]_. :meth:`to_frame` has one row for each kernel.
+    It has the pooled discrepancy, and the statistics that were pooled [1]_.
     :meth:`plot` draws a :class:`~skdiscrepancy.plotting.BandwidthDisplay`.
 
     Read more in the :ref:`User Guide <score>`.
@@ -183,26 +182,23 @@ class DiscrepancyResult(SizedResult):
     value : float
         The number that `score` returns.
     statistics : ndarray of shape (n_kernels,)
-        The statistic of each kernel, or its square root if `squared` is False.
+        The statistic of each kernel.
     scales : ndarray of shape (n_kernels,)
-        The scale sigma_k of each kernel, 1 if `normalize` is False.
+        The scale sigma_k of each kernel.
     kernels : list of length n_kernels
         The kernels, or pairs of a kernel on X and a kernel on y.
     discrepancy : str
         "MMD", "HSIC" or "KSD".
     feature_errors : ndarray of shape (n_kernels,) or None
-        Standard errors from the draw of random features, usually upper bounds.
+        Standard errors from random features.
     uncertainty : object or None
         The numbers behind `standard_error` and `confidence_interval`.
     chosen : int or None
-        Position of the kernel of `standard_error` and `confidence_interval`, for "fuse"
-        and "max".
+        Position of the kernel of `standard_error`.
 
     See Also
     --------
-    MMDEstimator.evaluate : Compares two samples.
-    HSICEstimator.evaluate : Measures how y depends on X.
-    KSDEstimator.evaluate : Compares a sample with a model.
+    MMDEstimator.evaluate : Computes the result.
 
     References
     ----------
@@ -243,8 +239,8 @@ class DiscrepancyResult(SizedResult):
     def standard_error(self) -> float:
         """Standard error from the sampling of the rows, for fixed kernels.
 
-        It belongs to `value`, or with the pooling "fuse" or "max" to
-        ``kernels[chosen]``. The designs "u", "v" and "x" have standard errors.
+        With the pooling "fuse" or "max", the error belongs to the statistic of
+        ``kernels[chosen]``, not to `value`.
 
         Returns
         -------
@@ -261,9 +257,8 @@ class DiscrepancyResult(SizedResult):
     def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the discrepancy of the distributions.
 
-        It belongs to `value`, or with the pooling "fuse" or "max" to
-        ``kernels[chosen]``. It starts at zero if the data are compatible with no
-        discrepancy.
+        It belongs to the number that has the `standard_error`. It starts at zero if the
+        data are compatible with no discrepancy.
 
         Parameters
         ----------
@@ -297,9 +292,8 @@ class DiscrepancyResult(SizedResult):
     def pvalue_above(self, delta: float) -> float:
         """Compute a p-value of the hypothesis that the discrepancy is at most delta.
 
-        With many rows, even a negligible difference is significant. This one-sided
-        test, which is not exact, asks whether the difference is larger than a number
-        that you choose.
+        With many rows, even a negligible discrepancy is significant. This one-sided
+        test is approximate.
 
         Parameters
         ----------
@@ -377,9 +371,8 @@ def check_level(level: Any, name: str = "level") -> float:
 class ComparisonResult(Result):
     """Comparison of two or more candidates by their scores.
 
-    The scores come from shared rows, so their differences have smaller standard errors
-    than the scores [1]_. :meth:`to_frame` has the best candidate first, with the
-    differences to it and p-values adjusted by Holm's method. :meth:`plot` draws a
+    Differences of scores from shared rows have smaller standard errors than the scores
+    [1]_. Tables show the best candidate first. :meth:`plot` draws a
     :class:`~skdiscrepancy.plotting.ComparisonDisplay`.
 
     Read more in the :ref:`User Guide <uncertainty>`.
@@ -395,19 +388,17 @@ class ComparisonResult(Result):
     differences : ndarray of shape (n_candidates, n_candidates)
         Score of the row minus score of the column.
     difference_errors : ndarray of shape (n_candidates, n_candidates)
-        Standard errors of the differences, for equal candidates.
+        Standard errors of the differences.
     discrepancy : str
         "MMD", "HSIC", "KSD", or the name of another score.
     larger_is_better : bool
         Whether the best candidate has the largest score.
     n_degrees : ndarray of shape (n_candidates, n_candidates) or None
-        Degrees of freedom of Student's t distribution, None for a normal one.
+        Degrees of freedom, None for normal differences.
 
     See Also
     --------
-    skdiscrepancy.mmd_compare : Compares samples by their distance to a sample.
-    skdiscrepancy.hsic_compare : Compares variables by the dependence of y on them.
-    skdiscrepancy.ksd_compare : Compares models by their fit.
+    skdiscrepancy.mmd_compare : Computes the result.
 
     References
     ----------
@@ -572,8 +563,7 @@ class ComparisonResult(Result):
     def best_set(self, level: float = 0.05) -> list[Any]:
         """Return the candidates that cannot be distinguished from the best one.
 
-        The set contains the candidate that is truly best with a probability of at least
-        1 - `level`.
+        It contains the best candidate with a probability of at least 1 - `level`.
 
         Parameters
         ----------

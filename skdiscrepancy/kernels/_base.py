@@ -111,7 +111,7 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
 
     @property
     def norm(self) -> Any:
-        """Order of the Minkowski distance, None if the kernel has no such distance."""
+        """Order of the Minkowski distance, or None."""
         return None
 
     @property
@@ -194,7 +194,7 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         """Raise an error if a parameter is not allowed."""
 
     def learn(self, samples: list[np.ndarray]) -> Any:
-        """Return a copy of the kernel with all that it takes from data.
+        """Return a copy with all that it takes from data.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         return clone(self)
 
     def resolve(self, table: Any, n_features: int) -> Kernel:
-        """Return the kernel with positions in place of column names.
+        """Return a kernel without column names.
 
         Parameters
         ----------
@@ -264,8 +264,8 @@ KernelLike: TypeAlias = Kernel | GaussianProcessKernel
 class RowKernel(Kernel):
     """Base class of the kernels that are functions of two blocks of rows.
 
-    Derive your own kernel [1]_ from this class if it has parameters to search over;
-    otherwise pass a function as `kernel`. Write `gram`. KSD cannot use such kernels.
+    Derive your own kernel [1]_ from this class if it has parameters, and write `gram`.
+    Otherwise pass a function as `kernel`. KSD cannot use such kernels.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -368,8 +368,7 @@ class CombinedKernel(RowKernel):
 class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
     """Sum of two kernels, :math:`k_1(x, y) + k_2(x, y)`.
 
-    You get it from `first + second`. It is large if two rows are similar for one kernel
-    [1]_. The i-th bandwidths of both kernels go together, so grids of ten bandwidths
+    It is `first + second` [1]_. Two grids of ten bandwidths are combined in order, and
     give ten kernels.
 
     Read more in the :ref:`User Guide <kernels>`.
@@ -410,8 +409,7 @@ class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
 class ProductKernel(CombinedKernel):  # numpydoc ignore=PR02
     """Product of two kernels, :math:`k_1(x, y) k_2(x, y)`.
 
-    You get it from `first * second`. It is large only if two rows are similar for both
-    kernels [1]_. Bandwidths are combined as in :class:`SumKernel`.
+    It is `first * second` [1]_. Bandwidths are combined as in :class:`SumKernel`.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -452,7 +450,7 @@ class ColumnKernel(RowKernel):
     """Kernel on some of the columns.
 
     Add or multiply such kernels to give each group of columns its own kernel [1]_ and
-    bandwidth. Of an encoded table, the kernel sees all columns that encode `columns`.
+    bandwidth.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -620,9 +618,8 @@ def _combine(kind: Any, first: Kernel, second: Any) -> Any:
 class IndicatorKernel(Kernel):
     """Kernel for categorical data: 1 for equal labels, 0 for different labels.
 
-    Labels can have any hashable type. Rows with several labels are equal if all labels
-    are. HSIC between rows and the labels of two samples is their MMD, up to a factor
-    [1]_.
+    Labels can have any hashable type. HSIC between rows and the labels of two samples
+    is their MMD, up to a factor [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -719,8 +716,8 @@ class _GramMatrix(np.ndarray):
 class PrecomputedKernel(RowKernel):
     """Kernel from a Gram matrix, for strings, graphs and anything else.
 
-    The rows of X and y are positions in the matrix: one column of integers from 0 on.
-    Graph kernels are an example [1]_.
+    The rows of X and y are positions in the matrix, from 0 on. Use it for graphs [1]_,
+    for example.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -817,18 +814,17 @@ ASYMMETRY = 1e-2
 
 
 class FunctionKernel(RowKernel):
-    """Kernel from a function of two blocks of rows, or from a name of scikit-learn.
+    """Kernel from a function of two blocks of rows, or a name.
 
     A function that you pass as `kernel` becomes a `FunctionKernel`. It must be
-    symmetric and positive definite [1]_, and sees some rows at a time.
+    symmetric and positive definite [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     function : callable or str
-        Returns the Gram matrix of two read-only arrays, or of two
-        ``scipy.sparse.csr_array``. A string is a name of
+        Returns the Gram matrix of two read-only blocks of rows. A string is a name of
         :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     params : dict or None, default=None
         Keywords for the function.
@@ -984,9 +980,8 @@ class VectorKernel(RowKernel):
 class LinearKernel(VectorKernel):
     r"""Linear kernel :math:`\langle x, y \rangle`.
 
-    It compares means only: the squared MMD is the squared distance of the means, and
-    HSIC is the sum of the squared covariances of all pairs of columns. Normalised, this
-    HSIC is linear CKA [1]_.
+    The squared MMD is the squared distance of means, and HSIC the sum of squared
+    covariances, which linear CKA normalises [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -1019,7 +1014,7 @@ class PolynomialKernel(RowKernel):
     degree : int, default=3
         Degree of the polynomial.
     gamma : float or None, default=None
-        Factor of the inner product. None is one over the number of columns.
+        Factor. None is one over the number of columns.
     coef0 : float, default=1
         The constant c.
 
@@ -1073,8 +1068,8 @@ class PolynomialKernel(RowKernel):
 class CosineKernel(VectorKernel):
     r"""Cosine of the angle between rows, :math:`\langle x, y \rangle / (|x| |y|)`.
 
-    It compares directions, not lengths, as for texts of different lengths [1]_. A row
-    of zeros has the value 0 with every row.
+    It compares directions, as for texts of different lengths [1]_. A row of zeros has
+    the value 0 with every row.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -1142,8 +1137,8 @@ class CentredKernel(RowKernel):
 class EnergyKernel(CentredKernel):
     """Energy kernel :math:`|x - o|^a + |y - o|^a - |x - y|^a`, Euclidean norms.
 
-    The squared MMD is the energy distance, and HSIC is the squared distance covariance
-    [1]_, for any origin o. The kernel has no bandwidth.
+    The squared MMD is the energy distance, and HSIC the squared distance covariance
+    [1]_, for any origin o.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -1152,7 +1147,7 @@ class EnergyKernel(CentredKernel):
     exponent : float, default=1
         Exponent a, above 0 and below 2.
     origin : array-like of shape (n_features,) or None, default=None
-        The point o. None is the mean of all rows, or 0 if you call the kernel.
+        The point o. None is the mean of all rows.
 
     See Also
     --------
@@ -1218,10 +1213,9 @@ class AffineKernel(CentredKernel):
     Parameters
     ----------
     bandwidth : float or None, default=None
-        The length l. None is the root mean square of x - o, or 1 if you call the
-        kernel.
+        The length l. None is the root mean square of x - o.
     origin : array-like of shape (n_features,) or None, default=None
-        The point o. None is the mean of all rows, or 0 if you call the kernel.
+        The point o. None is the mean of all rows.
 
     See Also
     --------
@@ -1297,15 +1291,15 @@ class AffineKernel(CentredKernel):
 class CovarianceKernel(CentredKernel):
     r"""Covariance kernel :math:`\langle x - o, y - o \rangle^2`, with the mean as o.
 
-    It compares covariances only: the squared MMD is the squared Frobenius norm of the
-    difference of the second moments about o [1]_. Outliers have a large weight.
+    It compares covariances only: the squared MMD is the squared Frobenius norm of their
+    difference [1]_. Outliers have a large weight.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     origin : array-like of shape (n_features,) or None, default=None
-        The point o. None is the mean of all rows, or 0 if you call the kernel.
+        The point o. None is the mean of all rows.
 
     See Also
     --------
@@ -1344,21 +1338,21 @@ class FeatureKernel(VectorKernel):
 
     T is any transformer of scikit-learn, such as
     :class:`~sklearn.kernel_approximation.Nystroem` [1]_. `fit` fits a clone to the
-    reference sample. Tests fit it to both samples, and permutation tests of arrays stay
-    exact. Complete designs take linear time.
+    reference sample, and tests to both samples, so permutation tests stay exact for
+    arrays. Complete designs take linear time.
 
     Read more in the :ref:`User Guide <own_kernels>`.
 
     Parameters
     ----------
     transformer : transformer
-        Returns one row of numbers for each row. To keep a fitted transformer, pass
-        ``sklearn.frozen.FrozenEstimator(transformer)``.
+        To keep a fitted transformer, wrap it in a
+        :class:`~sklearn.frozen.FrozenEstimator`.
 
     Attributes
     ----------
     transformer_ : transformer
-        Fitted transformer of the kernels in `kernels_` of an estimator.
+        Fitted transformer.
 
     See Also
     --------

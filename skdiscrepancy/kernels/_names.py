@@ -87,8 +87,7 @@ def check_kernel(
     Parameters
     ----------
     kernel : str, kernel object, callable, or a tuple or list of them
-        Names, kernels of this module or of :mod:`sklearn.gaussian_process.kernels`, or
-        functions of two blocks of rows.
+        Names, kernels, or functions of two blocks of rows.
     name : str, default="kernel"
         Name of the parameter, for error messages.
     names : iterable of str, optional

@@ -45,8 +45,8 @@ Derivatives: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 class RadialKernel(Kernel):
     r"""Base class of the kernels :math:`\Psi(\|x - y\|_p / \mathrm{bandwidth})`.
 
-    Every profile satisfies :math:`\Psi(0) = 1` [1]_. Derive your own kernel from this
-    class and write `evaluate`, for KSD also `evaluate_derivatives`.
+    Derive your own kernel from this class [1]_ and write `evaluate`, for KSD also
+    `evaluate_derivatives`. :math:`\Psi(0)` is 1.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -93,7 +93,7 @@ class RadialKernel(Kernel):
 
     @property
     def norm(self) -> Any:
-        """Order of the Minkowski distance, None if the kernel has a `metric`."""
+        """Order of the Minkowski distance, or None."""
         return self._order if self.metric is None else None
 
     @property
@@ -310,8 +310,8 @@ LARGEST = {
 class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Gaussian kernel :math:`\exp(-\|x - y\|_2^2 / \mathrm{bandwidth}^2)`.
 
-    As in [1]_, the exponent has no factor 2. For the kernel :math:`\exp(-\|x - y\|_2^2
-    / (2 s^2))`, set `bandwidth` to :math:`\sqrt2\, s`. KSD can use the kernel.
+    The exponent has no factor 2 [1]_. For the kernel :math:`\exp(-\|x - y\|_2^2 / (2
+    s^2))`, set `bandwidth` to :math:`\sqrt2\, s`.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -326,7 +326,6 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
 
     See Also
     --------
-    LaplaceKernel : Kernel with heavier tails and a kink at zero.
     IMQKernel : Smooth kernel with heavier tails.
 
     References
@@ -398,7 +397,7 @@ class TwoScaleKernel(GaussianKernel):
 class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Laplace kernel :math:`\exp(-\|x - y\|_1 / \mathrm{bandwidth})`.
 
-    The kernel uses the L1 distance [1]_ and has a kink at zero, so KSD cannot use it.
+    It has a kink at zero, so KSD cannot use it [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -506,15 +505,15 @@ class MaternKernel(RadialKernel):
     r"""Matern kernel of half-integer order.
 
     The kernel is :math:`\exp(-\sqrt{2 \nu} \|x - y\|_p / \mathrm{bandwidth})` times a
-    polynomial in :math:`\|x - y\|_p / \mathrm{bandwidth}` [1]_. If `p` is not 2, it may
-    not be positive definite; you then get a warning.
+    polynomial in :math:`\|x - y\|_p / \mathrm{bandwidth}` [1]_. It warns if it is not
+    positive definite.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     nu : {0.5, 1.5, 2.5, 3.5, 4.5}, default=1.5
-        Order. A larger `nu` is smoother. KSD needs `nu` >= 1.5.
+        Smoothness. KSD needs `nu` >= 1.5.
     p : float, default=2
         Order of the Minkowski distance, from 1 to `numpy.inf`. KSD needs `p` = 2.
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
@@ -527,7 +526,6 @@ class MaternKernel(RadialKernel):
     See Also
     --------
     LaplaceKernel : The kernel for `nu=0.5` and `p=1`.
-    GaussianKernel : The limit for large `nu`, up to a factor of the bandwidth.
 
     References
     ----------
@@ -550,7 +548,7 @@ class MaternKernel(RadialKernel):
 
     @property
     def norm(self) -> Any:
-        """Order of the Minkowski distance, None if the kernel has a `metric`."""
+        """Order of the Minkowski distance, or None."""
         return float(self.p) if self.metric is None else None
 
     @property

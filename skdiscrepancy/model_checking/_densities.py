@@ -71,11 +71,11 @@ def search_compare(
     test_fraction: float | None = None,
     names: Sequence[Any] | None = None,
 ) -> ComparisonResult:
-    """Compare the candidates of a search over the same splits.
+    r"""Compare the candidates of a search over the same splits.
 
-    Use it to ask which candidates are worse than the best one, by more than chance. The
-    splits share training rows, so a mean difference over k splits has the variance s^2
-    (1 / k + n_test / n_train) [1]_, with k - 1 degrees of freedom.
+    Use it to ask which candidates are worse than the best one, by more than chance.
+    Because splits share training rows, the variance of a mean difference is :math:`s^2
+    (1 / k + n_\mathrm{test} / n_\mathrm{train})` [1]_ for k splits.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
@@ -84,7 +84,7 @@ def search_compare(
     search : GridSearchCV, RandomizedSearchCV or dict
         Fitted search, or its `cv_results_`.
     metric : str, default="score"
-        Name of the score, for a search with several scores.
+        Name of the score.
     test_fraction : float or None, default=None
         Fraction of the rows in each test set. None is 1 / n_splits.
     names : list of length n_candidates or None, default=None
@@ -172,10 +172,9 @@ STEP = 1e-4
 class KSDScorer(BaseEstimator):
     """Negative kernel Stein discrepancy between a fitted density and held-out rows.
 
-    Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. It does not
-    need the normalising constant [1]_; if you know the constant, choose by
-    log-likelihood. A score far above zero is noise: leave out densities that are much
-    too rough.
+    Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. It needs no
+    normalising constant [1]_; if you know the constant, choose by log-likelihood. Leave
+    out very rough densities, whose scores are noise.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -184,8 +183,7 @@ class KSDScorer(BaseEstimator):
     kernel : str, kernel object or list of them, default="gaussian"
         Kernels, twice differentiable.
     bandwidth_factor : float, default=0.125
-        Bandwidth as a multiple of the median distance between held-out rows. With 1, a
-        search picks the flattest candidate.
+        Bandwidth as a multiple of the median distance between held-out rows.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of rows that enter the statistic: all pairs for "u" and "v", fewer for
         others; see :mod:`skdiscrepancy.designs`.
@@ -264,10 +262,9 @@ class HyvarinenScorer(BaseEstimator):
     r"""Negative Hyvarinen score of a fitted density (score matching).
 
     Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. The
-    Hyvarinen score is the mean of :math:`\|s(x)\|^2 / 2 + \nabla \cdot s(x)`, where s
-    is the gradient of the log-density [1]_. It needs no normalising constant and no
-    kernel. Do not use it for rounded data, or densities whose gradient jumps. For d
-    columns, it takes 2 d + 1 evaluations of s.
+    Hyvarinen score is the mean of :math:`\|s(x)\|^2 / 2 + \nabla \cdot s(x)` for the
+    gradient s of the log-density [1]_, from 2 d + 1 evaluations of s for d columns. Do
+    not use it for rounded data, or if s jumps.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -330,15 +327,14 @@ class MMDScorer(BaseEstimator):
     """Negative maximum mean discrepancy between held-out rows and draws from a model.
 
     Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. The model
-    needs a method `sample`, but no density [1]_. All candidates of a search are scored
-    with the same kernels.
+    needs a method `sample`, but no density [1]_.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     Parameters
     ----------
     n_samples : int or None, default=None
-        Number of rows to draw. None is the number of held-out rows.
+        Number of draws. None is the number of rows.
     normalize : bool, default=False
         Divide the statistic of each kernel by its scale sigma_k.
     pooling : {"fuse", "mean", "max"} or None, default="mean"
@@ -464,9 +460,9 @@ def stein_thinning(
 ) -> np.ndarray:
     r"""Choose the few rows of a sample that represent a model best.
 
-    Use it to compress a Markov chain, and to correct its bias. Each step adds the row
-    that makes the KSD of the chosen rows smallest [1]_, for the kernel :math:`(1 + (x -
-    y)^\top \Gamma (x - y))^{-1/2}`. A step takes O(n) time and memory.
+    Use it to compress a Markov chain and correct its bias. Each step adds the row that
+    makes the KSD of the chosen rows smallest [1]_, in O(n) time, for the kernel
+    :math:`(1 + (x - y)^\top \Gamma (x - y))^{-1/2}`.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -481,15 +477,15 @@ def stein_thinning(
     standardize : bool, default=True
         First divide each column by its mean absolute deviation.
     preconditioner : {"id", "med", "cov"}, default="id"
-        Matrix :math:`\Gamma`: the identity, the identity over the squared median
-        distance, or the inverse covariance.
+        Matrix :math:`\Gamma`: identity, identity over the squared median distance, or
+        inverse covariance.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
     Returns
     -------
     indices : ndarray of shape (n_points,)
-        Indices of the chosen rows, in the order of their choice.
+        Indices of the chosen rows.
 
     See Also
     --------
@@ -502,8 +498,6 @@ def stein_thinning(
 
     Examples
     --------
-    The model has mean 0. The mean of the sample is biased, and thinning corrects it:
-
     >>> import numpy as np
     >>> from skdiscrepancy.model_checking import stein_thinning
     >>> X = np.random.RandomState(0).normal(size=(200, 2)) + 0.5
