@@ -238,11 +238,7 @@ def build_collection(
     n_bandwidths: int | None,
     run: Any = None,
 ) -> list[Any]:
-    """Build a list of kernels with bandwidths from the pooled rows of the samples.
-
-    The columns of kernels are positions. `run` takes all kinds of distances and a
-    function, and applies the function in threads.
-    """
+    """Build a list of kernels with bandwidths from the pooled rows of the samples."""
     number = n_bandwidths or N_BANDWIDTHS
     # The bandwidth parameter of each radial kernel: a rule, or one or more numbers.
     parts = [part for kernel in kernels for part in radial_parts(kernel)]
@@ -392,9 +388,7 @@ def _bound(part: Any, kernel: Any) -> float:
 def with_bandwidths(kernel: Any, samples: list[Any], bandwidths: Any) -> list[Any]:
     """Return the kernels that a kernel with several bandwidths stands for.
 
-    `bandwidths` yields those of the radial kernels, in the order of
-    :func:`radial_parts`. The i-th bandwidths of both parts of a sum or product go
-    together.
+    The i-th bandwidths of both parts of a sum or product go together.
     """
     if isinstance(kernel, RadialKernel):
         own = clone(kernel)

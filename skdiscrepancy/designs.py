@@ -39,8 +39,7 @@ LARGEST = 2**40
 class Region(NamedTuple):
     """A rectangle of index pairs, with half-open ranges of rows and columns.
 
-    A `symmetric` region is a square on the diagonal and stands for all its ordered
-    pairs. `diagonal` says whether the pairs (i, i) belong to the region.
+    A `symmetric` region is a square that stands for all its ordered pairs.
     """
 
     row_start: int
@@ -305,8 +304,7 @@ def draw_ranks(
 ) -> Iterator[tuple[int, int, np.ndarray]]:
     """Draw ranks of pairs and yield them in sorted order, a few rows at a time.
 
-    Row i has the ranks from offsets[i] to offsets[i + 1] - 1. Each part is its first
-    row, the row after its last, and the ranks drawn for these rows.
+    Row i has the ranks from offsets[i] to offsets[i + 1] - 1.
     """
     population = int(offsets[-1])
     if size <= MAX_AT_ONCE:

@@ -45,9 +45,7 @@ GradientFunction = Callable[[np.ndarray], Any]
 class ModelScore:
     """Gradient of the log-density of a model, as a function of rows.
 
-    `gradients_at` takes checked rows, and its gradients need not be finite.
-    `n_features` is None if the model itself checks this number. `mean` is the mean of
-    the rows that a mixture was fitted to.
+    `mean` is the mean of the rows that a mixture was fitted to.
     """
 
     gradients_at: GradientFunction
@@ -596,11 +594,7 @@ def _scaled(X: np.ndarray, factor: Any) -> np.ndarray:
 def points_gradients(
     points: np.ndarray, weights: Any, factor: Any, exponential: bool, X: np.ndarray
 ) -> np.ndarray:
-    """Return the gradients of the log of a weighted sum of kernels at points.
-
-    The kernel is exp(-distance^2 / 2) or exp(-distance), with the precision P P' of the
-    factor P.
-    """
+    """Return the gradients of the log of a weighted sum of kernels at points."""
     centre = np.median(points, axis=0)
     points, rows = _scaled(points - centre, factor), _scaled(X - centre, factor)
     gradients = np.empty(X.shape)

@@ -93,8 +93,8 @@ def negative_log_likelihood(
 ) -> tuple[float, np.ndarray]:
     """Return the negative log marginal likelihood of a row, and its gradient.
 
-    The `parameters` are logarithms of length scales and noise ratios. Constants are
-    left out. Takes O(n^3) time and O(n^2) memory.
+    The `parameters` are logarithms of length scales and noise ratios. Takes O(n^3)
+    time.
     """
     n, p = Z.shape
     scales, ratios = np.exp(parameters[:p]), np.exp(parameters[p:])
@@ -139,9 +139,8 @@ def _profile(
 def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Choose length scales and noise ratios by marginal likelihood.
 
-    A long length scale means that a column has no effect. A function of one column
-    among many is often lost from a start with equal length scales, so each column is
-    also tried alone, unless there are very many.
+    Each column is also tried alone, because a function of one column among many is
+    often lost from a start with equal length scales.
     """
     p, m = Z.shape[1], F.shape[1]
     trials = [np.full(p, 0.5 * np.log(p))]
@@ -192,8 +191,8 @@ class Smoother(NamedTuple):
     def residuals(self, F: np.ndarray, ratios: np.ndarray) -> list[np.ndarray]:
         """Return the targets minus the predictions from all rows, and from all others.
 
-        A fit without row i has the residual r_i / (1 - h_ii) at row i, where the
-        leverage h_ii is the derivative of the prediction by its own target.
+        A fit without row i has the residual r_i / (1 - h_ii) there, with the leverage
+        h_ii.
         """
         shrinkage = self.values[:, np.newaxis] / (self.values[:, np.newaxis] + ratios)
         residuals = F - self.vectors @ (shrinkage * (self.vectors.T @ F))
@@ -230,8 +229,7 @@ class Residuals(NamedTuple):
     r2 : float
         Fraction of the sum of squares that held-out predictions explain.
     covariance : Smoother or None
-        Mean covariance of the residuals: the identity minus ``vectors diag(values)
-        vectors'``. None if it is not known.
+        The identity minus this is the mean covariance of the residuals.
     """
 
     values: np.ndarray
@@ -245,14 +243,10 @@ def residuals_of(
     """Return the residuals of targets after regression on columns.
 
     A regressor is cross-fitted. None is a Gaussian process, whose leave-one-out
-    residuals are multiplied by 1 - h_ii. A row without neighbours has a leverage h_ii
-    near 1, and its prediction is an extrapolation with errors that all targets share,
-    so it must have little weight in products of residuals.
-
-    The time of a Gaussian process is O(n^3) up to 1000 rows and linear in n above. Then
-    the length scales come from 500 random rows, and the covariance from its values at
-    500 rows. The columns of Z have unit standard deviation, the targets a mean of zero.
-    Z and F may have no columns.
+    residuals are multiplied by 1 - h_ii, because rows without neighbours, with a
+    leverage h_ii near 1, have errors that all targets share. Takes O(n^3) time up to
+    1000 rows, then linear time. The columns of Z have unit standard deviation, the
+    targets a mean of zero.
     """
     if not Z.shape[1] or not F.shape[1]:
         return Residuals(F, 0.0)
@@ -288,9 +282,8 @@ def variance_inflation(first: Residuals, second: Residuals) -> float:
     """Return the variance of sum_i r_i q_i, relative to independent rows.
 
     If two regressions use the same degrees of freedom, the products r_i q_i are
-    positively correlated, and random signs of the rows underestimate the variance of
-    their sum. With the covariances A and B of both residuals, the ratio is sum_ij A_ij
-    B_ij / sum_i A_ii B_ii, or 1 if a covariance is not known.
+    positively correlated. With the covariances A and B of both residuals, the ratio is
+    sum_ij A_ij B_ij / sum_i A_ii B_ii, or 1 if unknown.
     """
     if first.covariance is None or second.covariance is None:
         return 1.0

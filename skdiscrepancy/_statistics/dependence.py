@@ -41,11 +41,7 @@ from skdiscrepancy.designs import Design
 
 
 class Norms(NamedTuple):
-    """Sums of products of the weights of 2, 3 and 4 different rows.
-
-    Only positive terms are added, which keeps the digits if one row has almost all
-    weight.
-    """
+    """Sums of products of the weights of 2, 3 and 4 different rows."""
 
     two: float
     three: float
@@ -91,8 +87,7 @@ def centring_offsets(
     """Return the offsets to subtract from rows and columns to centre Gram matrices.
 
     The weighted rows of A_ij = K_ij - offset_i - offset_j sum to zero, without the
-    diagonal if `unbiased`. The V-statistic without weights has A = H K H. The
-    `row_sums` of w_j K_ij leave out j = i if `unbiased`.
+    diagonal if `unbiased`.
     """
     n = row_sums.shape[1]
     with np.errstate(all="ignore"):
@@ -123,17 +118,13 @@ def complete_hsic(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute HSIC and its scale from the row sums of products of centred matrices.
 
-    With A and B the centred matrices of :func:`centring_offsets`, the V-statistic is
-    the sum of w_i w_j A_ij B_ij. The U-statistic is the mean of the fourth-order core
-    of [1]_ over different rows i, j, q, r, weighted by w_i w_j w_q w_r. The core does
-    not change when K_ij becomes A_ij. Inclusion and exclusion of equal rows leave a sum
-    of A_ij B_ij times w_i w_j times 1 - sum w^2 - w_i - w_j + 2 w_i w_j, divided by the
-    sum of the products of four weights. Equal weights give Equation 5, sum(A o B) / (N
-    (N - 3)). The projection on sample i, Theorem 5, is ((N - 2) c_i + sum(c)) / (2 (N -
-    1) (N - 3)) with c = (A o B) 1. Its last term adds no variance.
-
-    The scale is twice the weighted standard deviation of c_i = sum_j w_j A_ij B_ij, for
-    the U-statistic with the weights of pairs. The `row_sums` have these weights.
+    The V-statistic is the sum of w_i w_j A_ij B_ij. The U-statistic is the mean of the
+    fourth-order core of [1]_ over different rows, which does not change when K_ij
+    becomes A_ij. Inclusion and exclusion of equal rows leave a sum of A_ij B_ij times
+    w_i w_j times 1 - sum w^2 - w_i - w_j + 2 w_i w_j, for equal weights Equation 5,
+    sum(A o B) / (N (N - 3)). The projection on sample i, Theorem 5, is ((N - 2) c_i +
+    sum(c)) / (2 (N - 1) (N - 3)) with c = (A o B) 1. The scale is twice the standard
+    deviation of c_i. The `row_sums` have these weights.
 
     References
     ----------
@@ -227,9 +218,7 @@ def hsic_noise(
 ) -> Noise | str:
     """Estimate the noise of the mean over all products of kernels, or say why not.
 
-    `source` is a FeaturePair, or the Grams of x and y. The core is A_ij B_ij for
-    centred matrices A and B. Estimated centres change the statistic by terms of a
-    smaller order.
+    The core is A_ij B_ij for centred matrices, from a FeaturePair or from two Grams.
     """
     features = isinstance(source, FeaturePair)
     n = source.n if features else source[0].n
@@ -266,8 +255,7 @@ def hsic_projections(
 ) -> Projections:
     """Return the U-statistic of the mean kernels, and its projections on the rows.
 
-    `source` is a FeaturePair, or the Grams of x and y. `length` is that of the blocks
-    of a series.
+    `source` is a FeaturePair, or two Grams.
     """
     sides: Any
     if isinstance(source, FeaturePair):
@@ -320,8 +308,7 @@ def dependence_of_features(
 ) -> Statistics:
     """Compute the complete statistics of all products of kernels from features.
 
-    The statistics are means over groups of frequencies, with standard errors from their
-    draw. Scales take a second pass over the rows, and are 1 if they are not needed.
+    They are means over groups of frequencies. Scales take a second pass over the rows.
     """
     w, n, varies = pair.weights, pair.n, np.ndim(pair.weights) > 0
     quiet = np.errstate(all="ignore")

@@ -34,11 +34,7 @@ class UnavailableError(ValueError, AttributeError):
 
 @dataclass(eq=False)
 class Effect:
-    """An effect size, computed when you first ask for it.
-
-    `compute` returns the normalised discrepancy of one kernel, or raises a ValueError
-    that says why there is none.
-    """
+    """An effect size, computed when you first ask for it, or why there is none."""
 
     compute: Callable[[], DiscrepancyResult]
 
@@ -172,7 +168,7 @@ class SizedResult(Result):
 class DiscrepancyResult(SizedResult):
     """Discrepancy with the statistic and scale of every kernel.
 
-    It has the pooled discrepancy, and the statistics that were pooled [1]_.
+    `evaluate` returns the pooled discrepancy, and the statistics that were pooled [1]_.
     :meth:`plot` draws a :class:`~skdiscrepancy.plotting.BandwidthDisplay`.
 
     Read more in the :ref:`User Guide <score>`.
@@ -182,7 +178,7 @@ class DiscrepancyResult(SizedResult):
     value : float
         The number that `score` returns.
     statistics : ndarray of shape (n_kernels,)
-        The statistic of each kernel.
+        The statistic of each kernel, not normalised.
     scales : ndarray of shape (n_kernels,)
         The scale sigma_k of each kernel.
     kernels : list of length n_kernels
@@ -192,7 +188,7 @@ class DiscrepancyResult(SizedResult):
     feature_errors : ndarray of shape (n_kernels,) or None
         Standard errors from random features.
     uncertainty : object or None
-        The numbers behind `standard_error` and `confidence_interval`.
+        Used by `standard_error`.
     chosen : int or None
         Position of the kernel of `standard_error`.
 
@@ -257,8 +253,8 @@ class DiscrepancyResult(SizedResult):
     def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the discrepancy of the distributions.
 
-        It belongs to the number that has the `standard_error`. It starts at zero if the
-        data are compatible with no discrepancy.
+        With the pooling "fuse" or "max", it belongs to ``kernels[chosen]``. It starts
+        at zero if the data are compatible with no discrepancy.
 
         Parameters
         ----------
@@ -390,7 +386,7 @@ class ComparisonResult(Result):
     difference_errors : ndarray of shape (n_candidates, n_candidates)
         Standard errors of the differences.
     discrepancy : str
-        "MMD", "HSIC", "KSD", or the name of another score.
+        Name of the score.
     larger_is_better : bool
         Whether the best candidate has the largest score.
     n_degrees : ndarray of shape (n_candidates, n_candidates) or None
@@ -452,7 +448,7 @@ class ComparisonResult(Result):
         candidates : list of Projections
             Statistics.
         discrepancy : str
-            "MMD", "HSIC", "KSD", or the name of another score.
+            Name of the score.
         effects : list of Effect
             Effect sizes.
         larger_is_better : bool, default=False

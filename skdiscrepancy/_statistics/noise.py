@@ -34,9 +34,6 @@ from skdiscrepancy._data.arrays import effective_size
 class Noise:
     """Moments of the noise 2 p'g + g'G g minus its mean, for standard normal g.
 
-    The projections p are the linear form, and the symmetric matrix G is the quadratic
-    form.
-
     Attributes
     ----------
     linear : float
@@ -44,13 +41,13 @@ class Noise:
     squares, cubes : float
         tr(G^2) and tr(G^3).
     largest : float
-        Bound of the largest eigenvalue, tr(G^4)^(1/4). Like `cubes`, 0 if normalised.
+        Bound of the largest eigenvalue, tr(G^4)^(1/4).
     bias : float
-        Mean of |e|^2, which the V-statistic has more than the U-statistic.
+        Mean of |e|^2, by which V-statistics are larger.
     ratio : float
         Jackknife variance of the normalised statistic, or 0.
     ratio_bias : float
-        Bias of the normalised statistic, because noise inflates the scales.
+        Bias of the normalised statistic.
     n_rows : float
         Effective number of rows, of the smaller sample.
     """
@@ -184,11 +181,9 @@ def quadratic_interval(
     """Return a confidence interval of |mu|^2 by the inversion of tests.
 
     For each value of |mu|^2, the noise has the variance 4 r |mu|^2 + 2 tr(G^2), where r
-    is the mean of the eigenvalues of G in the direction of mu. The lower bound is the
-    smallest value whose upper quantile, by Pearson's type III distribution with three
-    moments, is not below the statistic. The upper bound uses the normal quantile, which
-    is wider for a distribution that is skewed to the right, and near the null
-    hypothesis the largest eigenvalue of G.
+    is the mean of the eigenvalues of G in the direction of mu. The lower bound uses
+    Pearson's type III distribution. The upper bound uses the normal quantile, which is
+    wider, and near the null hypothesis the largest eigenvalue of G.
     """
     tail = (1 - level) / 2
     unit = max(abs(statistic), np.sqrt(noise.variance))
@@ -269,10 +264,9 @@ def noise_of(
 ) -> Noise:
     """Estimate the noise of the mean of statistics over kernels, or of a chosen kernel.
 
-    `matrices` yields a number, and the core of a kernel on some stacked rows. A core
-    that depends on estimated centres also has the changes of the variance of its row
-    means, if each row is left out of the centres. The `masses` are weights of these
-    rows, and `sizes` the effective numbers of all rows, for each sample.
+    `matrices` yields the core of each kernel on some stacked rows, and if it depends on
+    estimated centres, what leaving a row out of them changes. The `masses` are weights
+    of these rows.
     """
     values, scales, nu = statistics.values, statistics.scales, statistics.nu
     of_kernels = weights = statistics.shares
@@ -362,8 +356,8 @@ def centred_product(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean product of centred matrices, and the changes by their centres.
 
-    The changes are of the variance of the row means, to the first order. Without row z
-    of weight v_z, the entry A_ij changes by v_z (A_iz + A_jz).
+    Without row z of weight v_z, the entry A_ij changes by v_z (A_iz + A_jz), to first
+    order.
     """
     H = np.einsum("gij,gij->ij", A, B) / len(A)
     r = (H @ v - np.diag(H) * v) / (1 - v)
@@ -400,9 +394,8 @@ def _off_diagonal_squares(G: np.ndarray) -> float:
 class RowMeans(NamedTuple):
     """Means of a core over the rows of one sample, or the differences for two samples.
 
-    The `blocks` are the core within and between samples, without diagonals. The `parts`
-    are factors of the variances in the scale. The `sums` and `cross` are weighted sums
-    over the other rows of the sample, and over the other sample.
+    The `parts` are factors of variances in the scale. The `sums` and `cross` are sums
+    over the other rows, and over the other sample.
     """
 
     blocks: list[list[np.ndarray]]
@@ -443,11 +436,7 @@ class RowMeans(NamedTuple):
     def without_each(
         self, a: int, ratio: float, changes: np.ndarray | float = 0.0
     ) -> np.ndarray:
-        """Return the normalised statistic without each row, to the first order.
-
-        `ratio` is the statistic of all rows. `changes` are further changes of the
-        variance.
-        """
+        """Return the normalised statistic without each row, to the first order."""
         w = self.masses[a][:, np.newaxis]
         means, variances = np.zeros((2, len(w)))
         for b, v in enumerate(self.masses):
@@ -512,10 +501,8 @@ class RowBlocks(NamedTuple):
 class Projections:
     """A statistic, with its projections on the rows of samples.
 
-    `linear` is p for each sample. `quadratic` has the blocks of G for two samples,
-    where a block of different samples stands for its transpose, too. `sizes` are
-    effective numbers of rows. Rows of a series are sums over blocks of rows, which are
-    nearly independent.
+    `linear` is p for each sample, and `quadratic` has the blocks of G for two samples.
+    Rows of a series are sums over blocks of rows.
     """
 
     value: float
@@ -563,11 +550,7 @@ class Projections:
 
     @property
     def variance(self) -> float:
-        """Estimate of the variance of the statistic.
-
-        The projections contain the noise tr(G^2), and the quadratic form has twice this
-        variance.
-        """
+        """Estimate of the variance of the statistic."""
         linear = sum(self._sums_of_squares())
         squares = 0.0
         for (first, second), block in self.quadratic.items():
@@ -584,11 +567,10 @@ class Projections:
     def under_equality(self) -> tuple[float, float]:
         """Return the variance of a difference of equal scores, with its degrees.
 
-        The covariance of a difference d and its estimated variance v is 16 p'Gp. So a
-        small sample that is close to the reference by chance has a small standard
-        error, too. At d = 0, the variance is v - 16 p'Gp d / v, which is used if it is
-        larger. The degrees of freedom are Satterthwaite's, with n - 1 for the
-        projections on n rows.
+        A difference d and its estimated variance v have the covariance 16 p'Gp, so a
+        sample that is close to the reference by chance has a small v. At d = 0, the
+        variance is v - 16 p'Gp d / v, which is used if it is larger. The degrees of
+        freedom are Satterthwaite's.
         """
         variance = self.variance
         if not 0 < variance < np.inf:

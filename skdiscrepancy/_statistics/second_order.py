@@ -42,9 +42,7 @@ ROUNDING = 100
 class Statistics:
     """The statistics of a collection of kernels, with everything that pooling needs.
 
-    `nu` is the parameter of fuse, `rounding` the size of rounding errors, and `errors`
-    are from random features. Standard errors are of the `chosen` kernel, or of the
-    mean.
+    `nu` is the parameter of fuse. `rounding` is the size of rounding errors.
     """
 
     values: np.ndarray
@@ -108,19 +106,14 @@ PART = 2**16
 def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
     """Compute the complete statistics of one sample, or of two samples.
 
-    With weights w of X and v of Y that sum to one, the V-statistic of one sample is the
-    sum of w_i w_i' k(x_i, x_i'). Of two samples it is MMD, the sum of w_i w_i' k(x_i,
-    x_i') + v_j v_j' k(y_j, y_j') - 2 w_i v_j k(x_i, y_j). The U-statistic leaves out i
-    = i' and j = j', and divides by 1 - sum w_i^2 and 1 - sum v_j^2. Equal weights give
-    the estimator of [1]_ (Lemma 6).
+    With weights w of X and v of Y that sum to one, the V-statistic is the sum of w_i
+    w_i' k(x_i, x_i'), for two samples plus v_j v_j' k(y_j, y_j') minus 2 w_i v_j k(x_i,
+    y_j). The U-statistic [1]_ (Lemma 6) leaves out i = i' and j = j', and divides by 1
+    - sum w_i^2 and 1 - sum v_j^2.
 
-    The scale is sigma_k^2 = 4 nu (Var a_i / m' + Var b_j / n'), where a_i and b_j are
-    weighted row means within samples, minus those over the other sample. The effective
-    sizes are m' = 1 / sum w_i^2 and n' = 1 / sum v_j^2, and nu is m', or 2 m' n' / (m'
-    + n') for two samples.
-
-    Takes O((m + n)^2) time, O((m + n) log(m + n)) in sorted order of one column, O(m +
-    n) with features, and no m^2 or m log m if the sums within X are kept.
+    The scale is sigma_k^2 = 4 nu (Var a_i / m' + Var b_j / n'), with the differences
+    a_i and b_j of row means, m' = 1 / sum w_i^2, n' = 1 / sum v_j^2, and nu = m', or 2
+    m' n' / (m' + n') for two samples.
 
     References
     ----------
@@ -214,9 +207,7 @@ def mean_sums(gram: Gram, **how: Any) -> list[np.ndarray]:
 def witness(gram: Gram) -> np.ndarray:
     """Compute the witness function of one sample, or of two samples.
 
-    For the mean of all kernels, it is the mean over the second sample minus the mean
-    over the first, or the mean over one sample, at the rows of the sample that has no
-    weights.
+    For two samples, it is the mean over the second minus the mean over the first.
     """
     [sums] = mean_sums(gram, shifted=True)
     first, *others = (s / p.total for s, p in zip(sums, gram.measures, strict=True))
@@ -248,8 +239,7 @@ def projections_of(
 ) -> Projections:
     """Return the U-statistic of the mean over kernels, and its projections on rows.
 
-    The projection on a row is the part of the mean that the row is in, minus the mean
-    times the weight of these pairs. `length` is that of the blocks of a series.
+    The projection is the part of the mean that the row is in, minus its expectation.
     """
     measures, sizes, value = gram.measures, gram.sizes or (gram.n,), 0.0
     blocks = [RowBlocks.of(n, length, len(sizes)) for n in sizes]

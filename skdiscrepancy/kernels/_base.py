@@ -1291,8 +1291,8 @@ class AffineKernel(CentredKernel):
 class CovarianceKernel(CentredKernel):
     r"""Covariance kernel :math:`\langle x - o, y - o \rangle^2`, with the mean as o.
 
-    It compares covariances only: the squared MMD is the squared Frobenius norm of their
-    difference [1]_. Outliers have a large weight.
+    It compares covariances only: the squared MMD is the squared Frobenius norm of the
+    difference of the second moments about o [1]_. Outliers have a large weight.
 
     Read more in the :ref:`User Guide <kernels>`.
 

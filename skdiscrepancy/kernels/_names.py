@@ -258,11 +258,7 @@ def kernel_bandwidth(kernel: Any) -> float:
 
 
 def kernel_columns(kernels: Sequence[Any]) -> dict[str, Any]:
-    """Return the columns of a table that say which kernels there are.
-
-    They are `kernel` and `bandwidth`, also `target_kernel` and `target_bandwidth` for
-    pairs, or a bandwidth for each of more than two variables.
-    """
+    """Return the columns of a table that say which kernels there are."""
     if not (kernels and isinstance(kernels[0], tuple)):
         return {
             "kernel": [kernel_name(kernel) for kernel in kernels],

@@ -505,8 +505,8 @@ class MaternKernel(RadialKernel):
     r"""Matern kernel of half-integer order.
 
     The kernel is :math:`\exp(-\sqrt{2 \nu} \|x - y\|_p / \mathrm{bandwidth})` times a
-    polynomial in :math:`\|x - y\|_p / \mathrm{bandwidth}` [1]_. It warns if it is not
-    positive definite.
+    polynomial in :math:`\|x - y\|_p / \mathrm{bandwidth}` [1]_. You get a warning if it
+    is not positive definite.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -659,8 +659,7 @@ class SpectralDraws:
     """Frequencies of kernels, with one draw for all bandwidths of a kernel.
 
     A stationary kernel is the mean of cos(w . (x - y)) over frequencies w that follow
-    its spectral distribution [1]_. Here w are scrambled Sobol points under the inverse
-    distribution functions, so errors are smaller than from independent draws.
+    its spectral distribution [1]_. Here w are scrambled Sobol points.
 
     References
     ----------
@@ -679,7 +678,6 @@ class SpectralDraws:
         """Return the frequencies of a kernel with a bandwidth, None if unknown.
 
         Frequencies of a product are sums of independent frequencies of its factors.
-        `place` says which part of another kernel it is.
         """
         if isinstance(kernel, ProductKernel):
             first = self.spectrum(kernel.first, n_features, f"{place}1")
