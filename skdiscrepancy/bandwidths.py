@@ -58,7 +58,7 @@ SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
 
 
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
-    """Compute the non-zero distances between the rows of a sample.
+    """Compute the non-zero distances between rows.
 
     Bandwidths are quantiles of these distances [1]_, from at most 2000 rows.
 
@@ -102,7 +102,7 @@ def _read(X: ArrayLike, p: float) -> tuple[Any, float]:
 
 
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
-    """Compute the median of the non-zero distances between the rows of a sample.
+    """Compute the median of the non-zero distances between rows.
 
     This bandwidth is the median heuristic [1]_.
 
@@ -156,7 +156,7 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     Returns
     -------
     bandwidths : ndarray of shape (n_bandwidths,)
-        Increasing bandwidths, all 1.0 if all rows are equal.
+        Increasing bandwidths.
 
     See Also
     --------
@@ -210,7 +210,7 @@ def kernel_collection(
 
     See Also
     --------
-    skdiscrepancy.kernels.check_kernel : Turns names into kernels without bandwidths.
+    skdiscrepancy.kernels.check_kernel : Does not choose bandwidths.
 
     References
     ----------

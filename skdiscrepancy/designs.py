@@ -728,7 +728,7 @@ DESIGNS = {
 def check_design(design: Any) -> Design:
     """Return the design object for a letter or a design object.
 
-    The letters are the names of the statistics in [1]_.
+    The letters name the statistics of [1]_.
 
     Read more in the :ref:`User Guide <designs>`.
 
@@ -744,7 +744,7 @@ def check_design(design: Any) -> Design:
 
     See Also
     --------
-    skdiscrepancy.plotting.DesignDisplay : Picture of the pairs of a design.
+    CompleteU : Unbiased design, the default.
 
     References
     ----------

@@ -105,8 +105,8 @@ def pool_statistics(
 ) -> float:
     r"""Pool the statistics of several kernels into one number.
 
-    "fuse" [1]_ is the smooth maximum :math:`\frac1\nu \log \frac1{|K|} \sum_k \exp(\nu
-    S_k)`.
+    "fuse" [1]_ is the smooth maximum
+    :math:`\frac1\nu \log \frac1{|K|} \sum_k \exp(\nu S_k)`.
 
     Read more in the :ref:`User Guide <pooling>`.
 

@@ -618,15 +618,15 @@ def _combine(kind: Any, first: Kernel, second: Any) -> Any:
 class IndicatorKernel(Kernel):
     """Kernel for categorical data: 1 for equal labels, 0 for different labels.
 
-    Labels can have any hashable type. HSIC between rows and the labels of two samples
-    is their MMD, up to a factor [1]_.
+    Labels can have any hashable type. HSIC between the rows of two samples and their
+    labels is MMD, up to a factor [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     balanced : bool, default=False
-        Give rare classes the weight of frequent ones [2]_.
+        Give rare classes the weight of frequent classes.
 
     See Also
     --------
@@ -636,8 +636,6 @@ class IndicatorKernel(Kernel):
     ----------
     .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
        KSD", arXiv:2503.04820, 2025.
-    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
 
     Examples
     --------
@@ -716,8 +714,7 @@ class _GramMatrix(np.ndarray):
 class PrecomputedKernel(RowKernel):
     """Kernel from a Gram matrix, for strings, graphs and anything else.
 
-    The rows of X and y are positions in the matrix, from 0 on. Use it for graphs [1]_,
-    for example.
+    The rows of X and y are positions in the matrix. Graph kernels are an example [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -1260,8 +1257,8 @@ class AffineKernel(CentredKernel):
     def stein_vectors(self, A: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, ...]:
         r"""Compute vectors P, U and V of rows.
 
-        The Stein kernel of rows i and j is :math:`(P_i^\top P_j) (S_i^\top S_j) +
-        U_i^\top V_j`.
+        The Stein kernel of rows i and j is
+        :math:`(P_i^\top P_j) (S_i^\top S_j) + U_i^\top V_j`.
 
         Parameters
         ----------
@@ -1338,8 +1335,8 @@ class FeatureKernel(VectorKernel):
 
     T is any transformer of scikit-learn, such as
     :class:`~sklearn.kernel_approximation.Nystroem` [1]_. `fit` fits a clone to the
-    reference sample, and tests to both samples, so permutation tests stay exact for
-    arrays. Complete designs take linear time.
+    reference sample. Tests of arrays fit it to both samples and stay exact. Complete
+    designs take linear time.
 
     Read more in the :ref:`User Guide <own_kernels>`.
 

@@ -80,7 +80,7 @@ def check_kernel(
 ) -> list[KernelLike]:
     """Return kernel objects for names, functions and kernel objects.
 
-    The names are those of [1]_. Bandwidths are still to be chosen.
+    The names are those of [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 

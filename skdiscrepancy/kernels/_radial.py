@@ -310,8 +310,8 @@ LARGEST = {
 class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Gaussian kernel :math:`\exp(-\|x - y\|_2^2 / \mathrm{bandwidth}^2)`.
 
-    The exponent has no factor 2 [1]_. For the kernel :math:`\exp(-\|x - y\|_2^2 / (2
-    s^2))`, set `bandwidth` to :math:`\sqrt2\, s`.
+    The exponent has no factor 2 [1]_. For the kernel
+    :math:`\exp(-\|x - y\|_2^2 / (2 s^2))`, set `bandwidth` to :math:`\sqrt2\, s`.
 
     Read more in the :ref:`User Guide <kernels>`.
 

@@ -73,9 +73,9 @@ def search_compare(
 ) -> ComparisonResult:
     r"""Compare the candidates of a search over the same splits.
 
-    Use it to ask which candidates are worse than the best one, by more than chance.
-    Because splits share training rows, the variance of a mean difference is :math:`s^2
-    (1 / k + n_\mathrm{test} / n_\mathrm{train})` [1]_ for k splits.
+    Use it to ask which candidates are worse by more than chance. Because splits share
+    training rows, the variance of a mean difference is
+    :math:`s^2 (1 / k + n_\mathrm{test} / n_\mathrm{train})` [1]_ for k splits.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
@@ -263,8 +263,8 @@ class HyvarinenScorer(BaseEstimator):
 
     Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. The
     Hyvarinen score is the mean of :math:`\|s(x)\|^2 / 2 + \nabla \cdot s(x)` for the
-    gradient s of the log-density [1]_, from 2 d + 1 evaluations of s for d columns. Do
-    not use it for rounded data, or if s jumps.
+    gradient s of the log-density [1]_, in 2 d + 1 evaluations for d columns. Do not use
+    it for rounded data, or if s jumps.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
