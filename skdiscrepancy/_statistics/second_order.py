@@ -239,7 +239,8 @@ def projections_of(
 ) -> Projections:
     """Return the U-statistic of the mean over kernels, and its projections on rows.
 
-    The projection is the part of the mean that the row is in, minus its expectation.
+    The projection is the part of the mean that the row is in, minus the mean times the
+    weight of these pairs.
     """
     measures, sizes, value = gram.measures, gram.sizes or (gram.n,), 0.0
     blocks = [RowBlocks.of(n, length, len(sizes)) for n in sizes]
