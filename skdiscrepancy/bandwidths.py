@@ -58,12 +58,9 @@ SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
 
 
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
-    """Compute the non-zero distances between the rows of a sample.
+    """Compute the non-zero distances between rows.
 
-    Bandwidths are quantiles of these distances [1]_. The distances of all pairs i < j
-    are returned, and equal distances are repeated. If there are more than 2000 rows,
-    only distances between 2000 of them are computed. The choice of these rows does not
-    depend on the order of the rows, nor on a shift of the data.
+    Bandwidths are quantiles of these distances [1]_, from at most 2000 rows.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -72,19 +69,16 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     X : array-like of shape (n_samples, n_features)
         Sample.
     p : float, default=2
-        Order of the Minkowski distance, at least 1. Choose the `norm` of your kernel,
-        which is 2 for the Gaussian kernel and 1 for the Laplace kernel.
+        Order of the Minkowski distance, the `norm` of your kernel.
 
     Returns
     -------
     distances : ndarray of shape (n_distances,)
-        Distances that are not zero, in no particular order. The array is empty if all
-        rows are equal.
+        Distances in no particular order.
 
     See Also
     --------
-    median_bandwidth : Computes the median of the distances.
-    bandwidth_grid : Computes a grid between two quantiles of the distances.
+    median_bandwidth : Computes their median.
 
     References
     ----------
@@ -108,9 +102,9 @@ def _read(X: ArrayLike, p: float) -> tuple[Any, float]:
 
 
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
-    """Compute the median of the non-zero distances between the rows of a sample.
+    """Compute the median of the non-zero distances between rows.
 
-    This choice of a bandwidth is the median heuristic [1]_.
+    This bandwidth is the median heuristic [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -119,8 +113,7 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     X : array-like of shape (n_samples, n_features)
         Sample.
     p : float, default=2
-        Order of the Minkowski distance, at least 1. Choose the `norm` of your kernel,
-        which is 2 for the Gaussian kernel and 1 for the Laplace kernel.
+        Order of the Minkowski distance, the `norm` of your kernel.
 
     Returns
     -------
@@ -130,7 +123,6 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     See Also
     --------
     bandwidth_grid : Computes several bandwidths.
-    kernel_collection : Builds kernels with this bandwidth.
 
     References
     ----------
@@ -146,10 +138,9 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
 
 
 def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.ndarray:
-    """Compute a grid of bandwidths between two quantiles of the distances.
+    """Compute bandwidths between two quantiles of non-zero distances.
 
-    The bandwidths go in equal steps from the 5 % quantile to the 95 % quantile of the
-    non-zero distances between the rows, as in [1]_, Section 6.
+    They go in equal steps from the 5 % to the 95 % quantile ([1]_, Section 6).
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -158,19 +149,17 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     X : array-like of shape (n_samples, n_features)
         Sample.
     p : float, default=2
-        Order of the Minkowski distance, at least 1. Choose the `norm` of your kernel,
-        which is 2 for the Gaussian kernel and 1 for the Laplace kernel.
+        Order of the Minkowski distance, the `norm` of your kernel.
     n_bandwidths : int, default=10
-        Number of bandwidths. With 1, the only bandwidth is the 5 % quantile.
+        Number of bandwidths. 1 gives the 5 % quantile.
 
     Returns
     -------
     bandwidths : ndarray of shape (n_bandwidths,)
-        Bandwidths in increasing order, or 1.0 for each if all rows are equal.
+        Increasing bandwidths.
 
     See Also
     --------
-    median_bandwidth : Computes a single bandwidth.
     kernel_collection : Builds kernels with these bandwidths.
 
     References
@@ -198,38 +187,30 @@ def kernel_collection(
 ) -> list[Any]:
     """Build a list of kernels, each with a single number as its bandwidth.
 
-    By default, you get the 20 kernels that [1]_ recommends, which are Gaussian and
-    Laplace kernels with ten bandwidths each.
+    The defaults are the 20 kernels that [1]_ recommends.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Sample whose distances between rows determine the bandwidths. Each kernel uses
-        the distances in its own norm.
+        Sample.
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
+        Names, kernels of :mod:`skdiscrepancy.kernels`, or kernels of
         :mod:`sklearn.gaussian_process.kernels`.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own. "grid" means
-        `n_bandwidths` values in equal steps from the 5 % to the 95 % quantile of the
-        distances between rows. "median" means the median distance. "dyadic" means
-        values from half the 5 % quantile to twice the 95 % quantile in steps of
-        sqrt(2), or in steps of 2 if there would be more than 12. If you pass several
-        numbers, you get one kernel for each number.
+        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=None
-        Number of bandwidths for "grid". None is 10.
+        Number of bandwidths of a "grid". None is 10.
 
     Returns
     -------
     kernels : list of kernel objects
-        Kernels in the order of `kernel`, then in the order of their bandwidths.
+        Kernels.
 
     See Also
     --------
-    bandwidth_grid : Computes the default bandwidths.
-    skdiscrepancy.kernels.check_kernel : Turns names into kernels without bandwidths.
+    skdiscrepancy.kernels.check_kernel : Does not choose bandwidths.
 
     References
     ----------
@@ -257,26 +238,7 @@ def build_collection(
     n_bandwidths: int | None,
     run: Any = None,
 ) -> list[Any]:
-    """Build a list of kernels with bandwidths from the pooled rows of the samples.
-
-    Parameters
-    ----------
-    samples : list of ndarray of shape (n_samples, n_features)
-        Samples.
-    kernels : list of kernel objects
-        Kernels. A kernel with its own bandwidth keeps it. Columns are positions.
-    bandwidth : {"grid", "median", "dyadic"}, float or array-like
-        Bandwidths of the kernels that do not have their own.
-    n_bandwidths : int or None
-        Number of bandwidths for "grid". None is 10.
-    run : callable or None, default=None
-        Takes all kinds of distances and a function, and applies it in threads.
-
-    Returns
-    -------
-    kernels : list of kernel objects
-        Kernels, each with a single number as its bandwidth.
-    """
+    """Build a list of kernels with bandwidths from the pooled rows of the samples."""
     number = n_bandwidths or N_BANDWIDTHS
     # The bandwidth parameter of each radial kernel: a rule, or one or more numbers.
     parts = [part for kernel in kernels for part in radial_parts(kernel)]
@@ -316,10 +278,7 @@ def build_collection(
 
 
 def quantiles(X: Any, p: Any) -> Callable[[float], float]:
-    """Return the quantiles of the non-zero distances between rows, as a function.
-
-    `p` is the order of the distances, or their metric.
-    """
+    """Return the quantiles of the distances of order or metric p, as a function."""
     if isinstance(p, Real) and X.shape[1] == 1 and len(X) > 1:
         # On one column all norms agree, and sorting replaces the list of distances.
         return ColumnDistances(X[:, 0]).quantile
@@ -429,20 +388,7 @@ def _bound(part: Any, kernel: Any) -> float:
 def with_bandwidths(kernel: Any, samples: list[Any], bandwidths: Any) -> list[Any]:
     """Return the kernels that a kernel with several bandwidths stands for.
 
-    Parameters
-    ----------
-    kernel : kernel object
-        Kernel, with positions in place of the names of columns.
-    samples : list of ndarray of shape (n_samples, n_features)
-        Samples.
-    bandwidths : iterator of list of float
-        Bandwidths of the radial kernels, in the order of :func:`radial_parts`.
-
-    Returns
-    -------
-    kernels : list of kernel objects
-        Kernels in the order of their bandwidths. The i-th bandwidth of the first part
-        of a sum or product goes with the i-th bandwidth of the second part.
+    The i-th bandwidths of both parts of a sum or product go together.
     """
     if isinstance(kernel, RadialKernel):
         own = clone(kernel)

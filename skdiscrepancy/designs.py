@@ -39,8 +39,7 @@ LARGEST = 2**40
 class Region(NamedTuple):
     """A rectangle of index pairs, with half-open ranges of rows and columns.
 
-    A `symmetric` region is a square on the diagonal and stands for all its ordered
-    pairs. `diagonal` says whether the pairs (i, i) belong to the region.
+    A `symmetric` region is a square that stands for all its ordered pairs.
     """
 
     row_start: int
@@ -64,31 +63,23 @@ def square(start: int, stop: int, *, diagonal: bool) -> Region:
 class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     """Base class of all designs.
 
-    A statistic is a mean over pairs (i, j) of samples. A design is the set D of pairs
-    that the statistic uses [1]_.
-
-    To write your own design, derive from this class and implement `pairs`. The designs
-    of this package also implement `regions` or `chunks`, so that no statistic needs a
-    list of all pairs in memory.
+    A design is the set of pairs (i, j) of rows that a statistic uses [1]_. Derive your
+    own design from this class and write `pairs`.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
     complete : bool
-        Class attribute. Whether the design uses every pair. Incomplete designs,
-        including your own, run on a one-sample second-order core.
+        Whether the design uses every pair.
     biased : bool
-        Class attribute. Whether the design contains the pairs (i, i), as for the
-        V-statistic.
+        Whether the design contains the pairs (i, i).
     upper : bool
-        Class attribute. Whether a pair (i, j) also stands for (j, i). If so, `mask`
-        shows both.
+        Whether a pair (i, j) also stands for (j, i).
 
     See Also
     --------
     check_design : Turns a letter into a design object.
-    CompleteU : Default design of the estimators.
 
     References
     ----------
@@ -122,35 +113,33 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def pairs(self, n: int, random_state: RandomStateLike = None) -> Pairs:
-        """Return the index pairs of the design, the set D of the paper.
+        """Return the index pairs of the design.
 
         Parameters
         ----------
         n : int
-            Number of samples.
+            Number of rows.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds the pairs that :class:`RandomPairs` draws. The other designs ignore
-            it.
+            Seeds everything that is drawn. None draws anew in every call.
 
         Returns
         -------
         rows, cols : ndarray of shape (size(n),)
-            Zero-based indices i and j of the pairs. A pair that is used twice appears
-            twice.
+            Indices of the pairs.
         """
 
     def size(self, n: int) -> int:
-        """Return the number of pairs of the design for `n` samples.
+        """Return the number of pairs of the design.
 
         Parameters
         ----------
         n : int
-            Number of samples.
+            Number of rows.
 
         Returns
         -------
         size : int
-            Number of pairs. A pair that is used twice counts twice.
+            Number of pairs.
         """
         regions = self.regions(n)
         if regions is None:
@@ -158,24 +147,19 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         return sum((r.row_stop - r.row_start) * r.row_length for r in regions)
 
     def mask(self, n: int, random_state: RandomStateLike = None) -> np.ndarray:
-        """Return how often the design uses each entry of the n x n core matrix.
-
-        The mask is for pictures of a design. If the design is defined above the
-        diagonal, the mask is symmetrised, as in the figures of the paper. The mask
-        takes O(n^2) memory. No statistic is computed from it.
+        """Return how often the design uses each pair, for pictures.
 
         Parameters
         ----------
         n : int
-            Number of samples.
+            Number of rows.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds the pairs that :class:`RandomPairs` draws. The other designs ignore
-            it.
+            Seeds everything that is drawn. None draws anew in every call.
 
         Returns
         -------
         mask : ndarray of shape (n, n), dtype int64
-            Counts. They are zero for entries that the design does not use.
+            Counts, symmetric.
         """
         pairs = self.pairs(n, random_state=random_state)
         counts = np.zeros((n, n), dtype=np.int64)
@@ -183,19 +167,17 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         return counts + counts.T if self.upper else counts
 
     def n_unused(self, n: int) -> int:
-        """Return the number of unused samples that estimators warn about.
+        """Return the number of unused rows, 0 for :class:`RandomPairs`.
 
         Parameters
         ----------
         n : int
-            Number of samples.
+            Number of rows.
 
         Returns
         -------
         n_unused : int
-            In :class:`Linear`, 1 for an odd number of samples. In :class:`Blocks`, the
-            samples after the last block. Else 0, also for :class:`RandomPairs`, which
-            may leave out any sample.
+            Number of rows.
         """
         at_least(n, 1, self)
         return 0
@@ -206,13 +188,12 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         n : int
-            Number of samples.
+            Number of rows.
 
         Returns
         -------
         regions : list of Region or None
-            Rectangles that have no row in common. None if the design is not made of
-            rectangles.
+            Rectangles without a common row, or None.
         """
         return None
 
@@ -221,23 +202,19 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     ) -> Iterator[Pairs]:
         """Yield the pairs in chunks, ordered by row.
 
-        All pairs of a row are in one chunk.
-
         Parameters
         ----------
         n : int
-            Number of samples.
+            Number of rows.
         max_pairs : int
-            Largest number of pairs in a chunk. A chunk is larger only if a single row
-            has more pairs.
+            Largest chunk.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds the pairs that :class:`RandomPairs` draws. The other designs ignore
-            it.
+            Seeds everything that is drawn. None draws anew in every call.
 
         Yields
         ------
         rows, cols : ndarray
-            Zero-based indices i and j of the pairs of a chunk.
+            Indices of the pairs.
         """
         max_pairs = check_number(max_pairs, "max_pairs", integer=True, least=1)
         for rows, bounds, shifts, ranks in self._parts(n, random_state):
@@ -327,21 +304,7 @@ def draw_ranks(
 ) -> Iterator[tuple[int, int, np.ndarray]]:
     """Draw ranks of pairs and yield them in sorted order, a few rows at a time.
 
-    Parameters
-    ----------
-    offsets : ndarray of shape (n_rows + 1,)
-        Row i holds the ranks from offsets[i] to offsets[i + 1] - 1.
-    size : int
-        Number of ranks.
-    replace : bool
-        Whether to draw with replacement.
-    rng : RandomState
-        Draws the ranks.
-
-    Yields
-    ------
-    part : tuple of int, int and ndarray
-        The first row, the row after the last, and the ranks drawn for these rows.
+    Row i has the ranks from offsets[i] to offsets[i + 1] - 1.
     """
     population = int(offsets[-1])
     if size <= MAX_AT_ONCE:
@@ -387,8 +350,8 @@ def _draw(population: int, size: int, replace: bool, rng: RandomState) -> np.nda
 def _draw_distinct(population: int, size: int, rng: RandomState) -> np.ndarray:
     """Draw `size` distinct integers below `population`, sorted.
 
-    Each round draws only as many integers as are still missing. The set never exceeds
-    `size`, and no integer is preferred, so all sets of that size are equally likely.
+    Each round draws as many integers as are still missing, so all sets of that size are
+    equally likely.
     """
     drawn = rng.randint(population, size=size, dtype=np.int64)
     while True:
@@ -407,23 +370,23 @@ def _draw_distinct(population: int, size: int, rng: RandomState) -> np.ndarray:
 class CompleteV(StreamedDesign):
     """All ordered pairs with the diagonal, for the V-statistic.
 
-    The V-statistic [1]_ is biased. It is never negative if the core is positive
-    definite. It takes O(n^2) time.
+    It is biased, and never negative for a positive definite core [1]_. It takes O(n^2)
+    time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, True. The design uses every pair.
+        Whether the design uses every pair.
     biased : bool
-        Class attribute, True. The design contains the pairs (i, i).
+        Whether the design contains the pairs (i, i).
     upper : bool
-        Class attribute, False. The pairs (i, j) and (j, i) are both in the design.
+        Whether a pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    CompleteU : Unbiased design without the diagonal.
+    CompleteU : Unbiased design, the default.
 
     References
     ----------
@@ -448,23 +411,20 @@ class CompleteV(StreamedDesign):
 class CompleteU(StreamedDesign):
     """All ordered pairs without the diagonal, for the U-statistic.
 
-    The U-statistic is unbiased, and no other unbiased estimator has a smaller variance
-    [1]_. It can be negative. It takes O(n^2) time. This design is the default of the
-    estimators.
+    It is the unbiased estimator with the smallest variance [1]_. It takes O(n^2) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, True. The design uses every pair.
+        Whether the design uses every pair.
     upper : bool
-        Class attribute, False. The pairs (i, j) and (j, i) are both in the design.
+        Whether a pair (i, j) also stands for (j, i).
 
     See Also
     --------
     CompleteV : Biased design with the diagonal.
-    Subdiagonals : Faster design with fewer pairs, for large samples.
 
     References
     ----------
@@ -488,22 +448,20 @@ class CompleteU(StreamedDesign):
 class Linear(StreamedDesign):
     """The pairs (1, 2), (3, 4) and so on, for the linear-time L-statistic.
 
-    The design has floor(n / 2) pairs and takes O(n) time ([1]_, Lemma 14). It is the
-    fastest and least precise design. If n is odd, the last sample is in no pair.
+    It is the fastest and least precise design ([1]_, Lemma 14).
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False. The design runs on a one-sample second-order core.
+        Whether the design uses every pair.
     upper : bool
-        Class attribute, True. A pair (i, j) also stands for (j, i).
+        Whether a pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    Subdiagonals : More precise design, still fast for large samples.
-    RandomPairs : Design whose pairs are drawn at random.
+    Subdiagonals : Fast design with more pairs.
 
     References
     ----------
@@ -530,29 +488,25 @@ class Linear(StreamedDesign):
 class Subdiagonals(StreamedDesign):
     """The first subdiagonals of the core matrix, for the D-statistic.
 
-    The design consists of the pairs (i, i + j) for j = 1, ..., r [1]_. It takes O(r n)
-    time.
+    The pairs (i, i + j) with j <= r [1]_ take O(r n) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_subdiagonals : "sqrt" or int, default="sqrt"
-        Number r of subdiagonals, from 1 to n - 1. More subdiagonals make the statistic
-        slower and more precise. "sqrt" means floor(sqrt(n)).
+        Number r of subdiagonals. "sqrt" is floor(sqrt(n)).
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False. The design runs on a one-sample second-order core.
+        Whether the design uses every pair.
     upper : bool
-        Class attribute, True. A pair (i, j) also stands for (j, i).
+        Whether a pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    Blocks : Design with all pairs within blocks of samples.
-    RandomPairs : Design whose pairs are drawn at random.
-    Linear : Design with the fewest pairs.
+    RandomPairs : Pairs drawn at random.
 
     References
     ----------
@@ -586,36 +540,29 @@ class Subdiagonals(StreamedDesign):
 
 
 class Blocks(StreamedDesign):
-    """All pairs within consecutive blocks of samples, for the B-statistic.
+    """All pairs within consecutive blocks of rows, for the B-statistic.
 
-    The time is proportional to the sum of the squared block sizes [1]_. The diagonal is
-    left out.
-
-    If `n_blocks` does not divide n, each block has floor(n / n_blocks) samples. The
-    remaining samples form one more block. A single remaining sample is in no pair.
+    It takes O(n^2 / n_blocks) time [1]_. Remaining rows form one more block.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_blocks : "sqrt" or int, default="sqrt"
-        Number of equal blocks, from 1 to n / 2. Fewer blocks make the statistic slower
-        and more precise. "sqrt" means floor(sqrt(n)). Ignored if you set `block_sizes`.
+        Number of equal blocks. "sqrt" is floor(sqrt(n)).
     block_sizes : array-like of int or None, default=None
-        Number of samples in each block. Each block has at least 2 samples, and all
-        blocks together have at most n. Samples after the last block are in no pair.
+        Rows in each block, instead of `n_blocks`. Later rows are in no pair.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False. The design runs on a one-sample second-order core.
+        Whether the design uses every pair.
     upper : bool
-        Class attribute, False. The pairs (i, j) and (j, i) are both in the design.
+        Whether a pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    Subdiagonals : Design with a similar number of pairs, near the diagonal.
-    CompleteU : Design with all pairs of distinct samples.
+    Subdiagonals : Fast design with more pairs.
 
     References
     ----------
@@ -665,33 +612,28 @@ class Blocks(StreamedDesign):
 
 
 class Cross(StreamedDesign):
-    """All pairs between two parts of the samples, for the X-statistic.
+    """All pairs between two parts of the rows, for the X-statistic.
 
-    The design consists of the pairs (i, j) with i among the first n_1 samples and j
-    among the other samples. It takes O(n_1 (n - n_1)) time.
-
-    The studentised X-statistic is asymptotically normal [1]_, so you can get a p-value
-    without resampling.
+    It is asymptotically normal [1]_, so p-values need no resampling. It takes O(n_1 (n
+    - n_1)) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_first : "half" or int, default="half"
-        Number n_1 of samples in the first part, from 1 to n - 1. "half" means
-        floor(n / 2).
+        Number n_1 of rows in the first part. "half" is floor(n / 2).
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False. The design runs on a one-sample second-order core.
+        Whether the design uses every pair.
     upper : bool
-        Class attribute, True. A pair (i, j) also stands for (j, i).
+        Whether a pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    CompleteU : Design with all pairs of distinct samples.
-    Linear : Design with fewer pairs and an asymptotically normal statistic.
+    CompleteU : Unbiased design, the default.
 
     References
     ----------
@@ -717,39 +659,31 @@ class Cross(StreamedDesign):
 class RandomPairs(StreamedDesign):
     """Pairs i < j drawn at random, for the R-statistic.
 
-    The R-statistic is an incomplete U-statistic [1]_ [2]_. To use the same pairs in
-    every run, set `random_state` of the estimator.
-
-    The design takes O(n + n_pairs) time, and memory for n_pairs integers. If you ask
-    for more than 2^27 pairs, they are drawn in parts to bound the memory. All
-    n(n - 1)/2 pairs are listed only if you ask for more than half of them.
+    This incomplete U-statistic [1]_ takes O(n + n_pairs) time and memory.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_pairs : "sqrt" or int, default="sqrt"
-        Number of pairs. More pairs make the statistic slower and more precise. "sqrt"
-        means n floor(sqrt(n)), or all n(n - 1)/2 pairs if there are fewer.
+        Number of pairs. "sqrt" is n floor(sqrt(n)), at most all pairs.
     replace : bool, default=False
-        Whether to draw with replacement. A pair that is drawn twice counts twice.
+        Draw with replacement.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False. The design runs on a one-sample second-order core.
+        Whether the design uses every pair.
     upper : bool
-        Class attribute, True. A pair (i, j) also stands for (j, i).
+        Whether a pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    Subdiagonals : Design with a similar number of pairs, which are fixed.
-    CompleteU : Design with all pairs of distinct samples.
+    Subdiagonals : Fast design with more pairs.
 
     References
     ----------
-    .. [1] A. J. Lee, "U-Statistics: Theory and Practice", Marcel Dekker, 1990.
-    .. [2] G. Blom, "Some properties of incomplete U-statistics", Biometrika 63, 1976.
+    .. [1] G. Blom, "Some properties of incomplete U-statistics", Biometrika 63, 1976.
 
     Examples
     --------
@@ -801,17 +735,16 @@ def check_design(design: Any) -> Design:
     Parameters
     ----------
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design
-        Letter of a design, or a design object.
+        Letter, or design object.
 
     Returns
     -------
     design : Design
-        The design object. For a letter, it has default parameters.
+        Design object.
 
     See Also
     --------
-    Design : Base class for your own design.
-    skdiscrepancy.plotting.DesignDisplay : Picture of the pairs of a design.
+    CompleteU : Unbiased design, the default.
 
     References
     ----------

@@ -24,9 +24,7 @@ def normalize_statistics(
 ) -> np.ndarray:
     """Divide each statistic by its scale.
 
-    The scale of a statistic estimates the standard deviation of sqrt(n) times the
-    statistic when there is a discrepancy ([1]_, [2]_, Equation 5). Normalised
-    statistics of different kernels are comparable, so that you can pool them.
+    Statistics of different kernels are then comparable ([1]_, Equation 5).
 
     Read more in the :ref:`User Guide <pooling>`.
 
@@ -35,20 +33,19 @@ def normalize_statistics(
     statistics : array-like of shape (n_kernels,)
         Statistic S_k of each kernel.
     scales : array-like of shape (n_kernels,)
-        Scale sigma_k of each kernel, zero or larger.
+        Scale sigma_k of each kernel.
     rounding : float or array-like of shape (n_kernels,), default=0.0
-        Size of rounding errors. Numbers up to this size count as zero.
+        Numbers up to this size are treated as zero.
 
     Returns
     -------
     normalized : ndarray of shape (n_kernels,)
-        S_k / sigma_k for each kernel. If both are zero up to rounding, as for constant
-        data, the value is 0.
+        S_k / sigma_k, or 0 if both are zero.
 
     Raises
     ------
     ValueError
-        If a scale is zero up to rounding, but its statistic is not.
+        If only the scale is zero.
 
     See Also
     --------
@@ -56,9 +53,7 @@ def normalize_statistics(
 
     References
     ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-    .. [2] F. Liu et al., "Learning deep kernels for non-parametric two-sample tests",
+    .. [1] F. Liu et al., "Learning deep kernels for non-parametric two-sample tests",
        ICML 2020.
 
     Examples
@@ -110,21 +105,20 @@ def pool_statistics(
 ) -> float:
     r"""Pool the statistics of several kernels into one number.
 
-    "fuse" was proposed in [1]_. All three ways of pooling are described in [2]_.
+    "fuse" [1]_ is the smooth maximum
+    :math:`\frac1\nu \log \frac1{|K|} \sum_k \exp(\nu S_k)`.
 
     Read more in the :ref:`User Guide <pooling>`.
 
     Parameters
     ----------
     statistics : array-like of shape (n_kernels,)
-        Statistic S_k of each kernel, normalised or not.
+        Statistic S_k of each kernel.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How to pool. "fuse" is the relaxed maximum
-        :math:`\frac1\nu \log \frac1{|K|} \sum_k \exp(\nu S_k)`, "mean" is the mean, and
-        "max" is the maximum. None returns the statistic of a single kernel.
+        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
+        and None requires a single kernel.
     nu : float, default=None
-        Positive parameter of "fuse". The larger `nu`, the closer "fuse" is to the
-        maximum. You must set `nu` if you use "fuse".
+        Parameter of "fuse". A larger value is closer to "max".
 
     Returns
     -------
@@ -133,14 +127,12 @@ def pool_statistics(
 
     See Also
     --------
-    normalize_statistics : Makes the statistics of different kernels comparable.
+    normalize_statistics : Divides each statistic by its scale.
 
     References
     ----------
     .. [1] F. Biggs, A. Schrab and A. Gretton, "MMD-FUSE: Learning and combining kernels
        for two-sample testing without data splitting", NeurIPS 2023.
-    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

@@ -45,14 +45,7 @@ GradientFunction = Callable[[np.ndarray], Any]
 class ModelScore:
     """Gradient of the log-density of a model, as a function of rows.
 
-    Parameters
-    ----------
-    gradients_at : callable
-        Takes rows that are checked and returns gradients, which need not be finite.
-    n_features : int or None, default=None
-        Number of variables of the density, None if the model itself checks the number.
-    mean : ndarray of shape (n_features,) or None, default=None
-        Mean of the rows that a mixture of densities was fitted to, None if not known.
+    `mean` is the mean of the rows that a mixture was fitted to.
     """
 
     gradients_at: GradientFunction
@@ -60,7 +53,6 @@ class ModelScore:
     mean: Any = None
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Return the gradients at the rows of X, all of them finite."""
         X = check_rows(X)
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(
@@ -98,10 +90,7 @@ WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12
 
 
 def deviations_of(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the standard deviations of columns, and which columns are constant.
-
-    Divided by the largest number, squares neither overflow nor underflow.
-    """
+    """Return the standard deviations of columns, and which columns are constant."""
     with np.errstate(all="ignore"):
         largest = np.abs(X).max(axis=0)
         deviations = X.std(axis=0)
@@ -144,10 +133,7 @@ def difference_gradients(log_density: GradientFunction, X: np.ndarray) -> np.nda
 
 
 def automatic_gradients(backend: str, log_density: Any, X: np.ndarray) -> np.ndarray:
-    """Return the gradients of a log-density written in torch or jax.
-
-    The precision in jax is the one that is set in jax.
-    """
+    """Return the gradients of a log-density written in torch or jax."""
     try:
         library = __import__(backend)
     except ImportError as error:
@@ -264,81 +250,42 @@ REFUSED = {
 def log_density_gradient(
     model: Any, *, finite_differences: bool = False, backend: str | None = None
 ) -> GradientFunction:
-    """Return the gradient of the log-density of a model, as a function of X.
+    """Return the gradient of the log-density of a model.
 
-    KSD needs nothing else from a model [1]_. In score matching, this gradient is called
-    the score function [2]_.
+    KSD needs nothing else from a model [1]_. The guide lists the models.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     Parameters
     ----------
     model : fitted estimator, frozen scipy distribution or callable
-        Model with a density. You can pass
-
-        - a fitted GaussianMixture, BayesianGaussianMixture, PCA, FactorAnalysis,
-          EmpiricalCovariance or one of its subclasses, or a KernelDensity with a
-          Gaussian or exponential kernel;
-        - a fitted GaussianNB or QuadraticDiscriminantAnalysis, for the marginal density
-          of X;
-        - a fitted Pipeline that ends with one of these models. Its other steps may be
-          StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, or PCA with all
-          components;
-        - a FrozenEstimator of one of these models;
-        - a frozen distribution of :mod:`scipy.stats`, which is `multivariate_normal`,
-          `multivariate_t` or a univariate distribution on the whole real line, or a
-          distribution of the new style, such as ``scipy.stats.Normal(mu=1)``;
-        - a `gaussian_kde` of :mod:`scipy.stats`;
-        - a distribution or a normalising flow of torch, or any other object with a
-          method `log_prob` that takes tensors;
-        - a callable that takes X and returns the gradients. It is returned unchanged;
-        - an instance of a class that you registered with
-          ``log_density_gradient_of.register``.
+        Model, or a callable that returns gradients.
     finite_differences : bool, default=False
-        Whether to differentiate the log-density numerically. Use this for a model that
-        is not in the list above. The model needs a method `score_samples` or `logpdf`,
-        or must be a callable, that returns one log-density for each row. The four-point
-        difference has a step of 1e-3 standard deviations of each column.
+        Differentiate the log-density numerically.
     backend : {"torch", "jax"} or None, default=None
-        Library for automatic differentiation. If you set it, pass as `model` a callable
-        that is written in this library and returns one log-density for each row.
+        Library in which `model` computes log-densities.
 
     Returns
     -------
     score : callable
-        Function that takes X and returns the gradient of the log-density at each row,
-        in an array with the shape of X.
+        Takes X and returns an array of gradients.
 
     See Also
     --------
-    log_density_gradient_of : Registers the gradient of your own class of models.
-    skdiscrepancy.ksd_score : Computes KSD from a model or from gradients.
+    log_density_gradient_of : Registers your own class of models.
 
     References
     ----------
     .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
        goodness-of-fit tests", ICML 2016.
-    .. [2] A. Hyvarinen, "Estimation of non-normalized statistical models by score
-       matching", JMLR 6, 2005.
 
     Examples
     --------
-    The gradient of the log-density of a normal distribution with standard deviation 2
-    is -x / 4:
-
     >>> import numpy as np
     >>> from scipy.stats import norm
-    >>> from sklearn.mixture import GaussianMixture
     >>> from skdiscrepancy.model_checking import log_density_gradient
     >>> log_density_gradient(norm(0, 2))(np.array([[1.0], [2.0]])).tolist()
     [[-0.25], [-0.5]]
-
-    A fitted model of scikit-learn works as well:
-
-    >>> X = np.random.RandomState(0).normal(size=(50, 2))
-    >>> score = log_density_gradient(GaussianMixture(2, random_state=0).fit(X))
-    >>> score(X).shape
-    (50, 2)
     """
     check_flag(finite_differences, "finite_differences")
     if backend not in BACKENDS:
@@ -399,10 +346,7 @@ def n_variables(model: Any) -> int | None:
 def log_density_gradient_of(model: Any) -> GradientFunction:
     """Return the gradient of the log-density of a model, chosen by its class.
 
-    To make KSD work with your own class of models, register a function with
-    ``log_density_gradient_of.register(Class)``. Your function takes a fitted model and
-    returns a callable. This callable takes X and returns the gradient of the
-    log-density at each row. KSD needs nothing else from a model [1]_.
+    ``log_density_gradient_of.register(Class)`` lets KSD [1]_ take your own models.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -414,12 +358,11 @@ def log_density_gradient_of(model: Any) -> GradientFunction:
     Returns
     -------
     score : callable
-        Function that takes X and returns the gradient of the log-density at each row,
-        in an array with the shape of X.
+        Takes X and returns an array of gradients.
 
     See Also
     --------
-    log_density_gradient : Differentiates log-densities numerically or automatically.
+    log_density_gradient : Differentiates a log-density.
 
     References
     ----------
@@ -481,10 +424,7 @@ def is_model(X: Any) -> bool:
 
 
 def check_model(model: Any) -> None:
-    """Raise an error if the gradient of a model is not known, before it is fitted.
-
-    The estimator need not be fitted. None is allowed and stands for a Gaussian.
-    """
+    """Raise an error if the gradient of a model, fitted or not, is not known."""
     if model is None:
         return
     _refuse(model)
@@ -538,10 +478,7 @@ def steps_before(model: Pipeline) -> list[Any]:
 
 
 def is_singular(covariance: np.ndarray) -> bool:
-    """Tell whether a covariance has no inverse, whatever the units of the columns.
-
-    Cholesky alone would accept a singular matrix that rounding errors make invertible.
-    """
+    """Tell whether a covariance has no inverse, whatever the units of the columns."""
     if not np.all(np.diag(covariance) > 0):
         return True
     deviations = np.sqrt(np.diag(covariance))
@@ -607,8 +544,8 @@ def gaussian_moments(model: Any) -> tuple[np.ndarray, np.ndarray]:
 def without_whitening(model: Any) -> Any:
     """Return a copy of a PCA without whitening, and other models as they are.
 
-    Whitening changes the result of `transform`, not the density. scikit-learn would
-    multiply by the variances twice in its covariance (its issue 13898).
+    Whitening does not change the density, but scikit-learn would multiply by the
+    variances twice in its covariance (its issue 13898).
     """
     if isinstance(model, PCA):
         return copy.copy(model).set_params(whiten=False)
@@ -619,11 +556,7 @@ def without_whitening(model: Any) -> Any:
 @log_density_gradient_of.register(PCA)
 @log_density_gradient_of.register(FactorAnalysis)
 def gaussian_score(model: Any) -> ModelScore:
-    """Return the gradient of a Gaussian model, or raise an error if it is singular.
-
-    For a singular covariance, the precision of scikit-learn is a pseudo-inverse or
-    noise.
-    """
+    """Return the gradient of a Gaussian model, or raise an error if it is singular."""
     check_is_fitted(model)
     mean, covariance = gaussian_moments(model)
     if not is_singular(covariance):
@@ -661,11 +594,7 @@ def _scaled(X: np.ndarray, factor: Any) -> np.ndarray:
 def points_gradients(
     points: np.ndarray, weights: Any, factor: Any, exponential: bool, X: np.ndarray
 ) -> np.ndarray:
-    """Return the gradients of the log of a weighted sum of kernels at points.
-
-    The kernel is exp(-distance^2 / 2), or exp(-distance), which has no gradient at the
-    points themselves. The precision P P' with the factor P defines the distance.
-    """
+    """Return the gradients of the log of a weighted sum of kernels at points."""
     centre = np.median(points, axis=0)
     points, rows = _scaled(points - centre, factor), _scaled(X - centre, factor)
     gradients = np.empty(X.shape)
@@ -816,8 +745,7 @@ def univariate_score(model: Any) -> ModelScore:
 def copyable(model: Any) -> Any:
     """Return scipy.stats.Normal as a frozen distribution, other models as they are.
 
-    A copy of scipy.stats.Normal, as `clone` makes it, is a standard normal distribution
-    in scipy 1.15 to 1.17, whatever its parameters were. Only its repr tells.
+    In scipy 1.15 to 1.17, a copy of scipy.stats.Normal loses its parameters.
     """
     if not hasattr(stats, "Normal") or not isinstance(model, stats.Normal):
         return model
@@ -833,10 +761,7 @@ def copyable(model: Any) -> Any:
 
 
 def continuous_score(model: Any) -> GradientFunction:
-    """Return the gradient of a distribution of the new style, as scipy.stats.Normal.
-
-    In closed form for the normal distribution, by differences for the others.
-    """
+    """Return the gradient of a distribution of the new style, as scipy.stats.Normal."""
     check_support(model)
     frozen = copyable(model)
     if frozen is not model:

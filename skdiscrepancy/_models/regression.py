@@ -1,11 +1,10 @@
 """Regression of several targets on the same columns, with held-out residuals.
 
 The length scales and the noise of a Gaussian process come from its marginal likelihood.
-The targets are the columns of F. Target j has the covariance s_j (K + t_j I), where K
-is a Gaussian kernel with one length scale for each column of Z, which all targets
-share. The variance s_j and the noise ratio t_j belong to the target. The best s_j has a
-closed form. One eigendecomposition K = U diag(e) U' gives the likelihood of all
-targets, and its gradient.
+Target j has the covariance s_j (K + t_j I), where K is a Gaussian kernel with a length
+scale for each column of Z, which all targets share. The best variance s_j has a closed
+form. One eigendecomposition K = U diag(e) U' gives the likelihood of all targets, and
+its gradient.
 
 `GaussianProcessRegressor` of scikit-learn has one noise for all targets. With its
 length scales, the conditional test has less power: 47 % instead of 57 % for 80 rows of
@@ -94,23 +93,8 @@ def negative_log_likelihood(
 ) -> tuple[float, np.ndarray]:
     """Return the negative log marginal likelihood of a row, and its gradient.
 
-    Constants are left out. Cost O(n^3) time and O(n^2) memory.
-
-    Parameters
-    ----------
-    parameters : ndarray of shape (n_columns + n_targets,)
-        Logarithms of the length scales and of the noise ratios.
-    Z : ndarray of shape (n_samples, n_columns)
-        Columns.
-    F : ndarray of shape (n_samples, n_targets)
-        Targets, each with a mean of zero.
-
-    Returns
-    -------
-    value : float
-        Negative log-likelihood, divided by the number of rows.
-    gradient : ndarray of shape (n_columns + n_targets,)
-        Its derivatives.
+    The `parameters` are logarithms of length scales and noise ratios. Takes O(n^3)
+    time.
     """
     n, p = Z.shape
     scales, ratios = np.exp(parameters[:p]), np.exp(parameters[p:])
@@ -137,8 +121,7 @@ def _profile(
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Return the likelihood with the best variances, (e + t)^-1, and the variances.
 
-    `rest` are the sums of squares outside the span of the eigenvectors, where the
-    eigenvalues are zero.
+    `rest` are the sums of squares outside the span of the eigenvectors.
     """
     inverse = 1 / (values[:, np.newaxis] + ratios)
     n_rest = n - len(values)
@@ -156,12 +139,8 @@ def _profile(
 def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Choose length scales and noise ratios by marginal likelihood.
 
-    The columns of Z have unit standard deviation, and the targets a mean of zero. A
-    long length scale means that a column has no effect. The noise ratio of a target is
-    the variance of its noise, relative to the variance of its function.
-
-    A function of one column among many is often lost from a start with equal length
-    scales, so each column is also tried alone, unless there are very many.
+    Each column is also tried alone, because a function of one column among many is
+    often lost from a start with equal length scales.
     """
     p, m = Z.shape[1], F.shape[1]
     trials = [np.full(p, 0.5 * np.log(p))]
@@ -190,15 +169,7 @@ ROUNDING = 1e-10
 
 
 class Smoother(NamedTuple):
-    """The eigenvectors of a covariance of rows, and its eigenvalues.
-
-    Attributes
-    ----------
-    vectors : ndarray of shape (n_samples, n_values)
-        Orthonormal eigenvectors.
-    values : ndarray of shape (n_values,)
-        Eigenvalues. All others are zero.
-    """
+    """The eigenvectors of a covariance of rows, and its non-zero eigenvalues."""
 
     vectors: np.ndarray
     values: np.ndarray
@@ -220,9 +191,8 @@ class Smoother(NamedTuple):
     def residuals(self, F: np.ndarray, ratios: np.ndarray) -> list[np.ndarray]:
         """Return the targets minus the predictions from all rows, and from all others.
 
-        A fit without row i, with the same covariance and noise, has the residual
-        r_i / (1 - h_ii) at row i, where h_ii is the derivative of the prediction by its
-        own target.
+        A fit without row i has the residual r_i / (1 - h_ii) there, with the leverage
+        h_ii.
         """
         shrinkage = self.values[:, np.newaxis] / (self.values[:, np.newaxis] + ratios)
         residuals = F - self.vectors @ (shrinkage * (self.vectors.T @ F))
@@ -231,10 +201,9 @@ class Smoother(NamedTuple):
 
 
 def smoother_of(Z: np.ndarray, scales: np.ndarray, landmarks: np.ndarray) -> Smoother:
-    """Return the smoother of a Gaussian covariance.
+    """Return the smoother of a Gaussian covariance, or of its Nystroem approximation.
 
-    The covariance is exact if all rows are landmarks. Otherwise it is the Nystroem
-    approximation from the landmarks, in O(n n_landmarks) memory.
+    The covariance is exact if all rows are landmarks. Takes O(n n_landmarks) memory.
     """
     if len(landmarks) == len(Z):
         values, vectors = eigenpairs(gaussian_covariance(Z, Z, scales))
@@ -256,15 +225,11 @@ class Residuals(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (n_samples, n_targets)
-        Residuals. Those of a Gaussian process are the leave-one-out residuals times
-        1 - h_ii, where h_ii is the leverage of row i.
+        Residuals, for a Gaussian process leave-one-out residuals times 1 - h_ii.
     r2 : float
-        Fraction of the sum of squares of all targets that held-out predictions explain.
-        It is negative if the mean predicts better.
+        Fraction of the sum of squares that held-out predictions explain.
     covariance : Smoother or None
-        Covariance of the residuals that the regression causes, on average over the
-        targets: the identity minus ``vectors diag(values) vectors'``. None if it is not
-        known.
+        The identity minus this is the mean covariance of the residuals.
     """
 
     values: np.ndarray
@@ -277,19 +242,11 @@ def residuals_of(
 ) -> Residuals:
     """Return the residuals of targets after regression on columns.
 
-    A regressor is cross-fitted. For a Gaussian process, leave-one-out residuals are
-    multiplied by 1 - h_ii. A row without neighbours has a leverage near 1, and its
-    prediction from other rows is an extrapolation. All targets then have errors of the
-    same shape, so such rows must have little weight in products of residuals. These
-    weighted residuals are the residuals of the fit to all rows.
-
-    The time of a Gaussian process is O(n^3) up to 1000 rows and linear in n above. Then
-    the length scales come from 500 random rows, and the covariance from its values at
-    500 rows. The length scales are chosen for the first targets, and all targets share
-    them.
-
-    The columns of Z have unit standard deviation, the targets a mean of zero. Z may
-    have no columns, and F may have none. None as regressor is a Gaussian process.
+    A regressor is cross-fitted. None is a Gaussian process, whose leave-one-out
+    residuals are multiplied by 1 - h_ii, because rows without neighbours, with a
+    leverage h_ii near 1, have errors that all targets share. Takes O(n^3) time up to
+    1000 rows, then linear time. The columns of Z have unit standard deviation, the
+    targets a mean of zero.
     """
     if not Z.shape[1] or not F.shape[1]:
         return Residuals(F, 0.0)
@@ -324,12 +281,9 @@ def residuals_of(
 def variance_inflation(first: Residuals, second: Residuals) -> float:
     """Return the variance of sum_i r_i q_i, relative to independent rows.
 
-    Residuals of a regression have fewer degrees of freedom than rows. If two
-    regressions use the same ones, the products r_i q_i are positively correlated, and
-    random signs of the rows underestimate the variance of their sum. With A and B the
-    covariances of both residuals, the ratio is sum_ij A_ij B_ij / sum_i A_ii B_ii.
-
-    The result is 1 if a covariance is not known.
+    If two regressions use the same degrees of freedom, the products r_i q_i are
+    positively correlated. With the covariances A and B of both residuals, the ratio is
+    sum_ij A_ij B_ij / sum_i A_ii B_ii, or 1 if unknown.
     """
     if first.covariance is None or second.covariance is None:
         return 1.0

@@ -41,12 +41,7 @@ from skdiscrepancy.designs import Design
 
 
 class Norms(NamedTuple):
-    """Sums of products of the weights of 2, 3 and 4 different rows.
-
-    The sum over all tuples of different rows is 1 - sum w_i^2 for two rows. It is
-    computed from positive terms only, so that it keeps its digits if one row has almost
-    all weight.
-    """
+    """Sums of products of the weights of 2, 3 and 4 different rows."""
 
     two: float
     three: float
@@ -54,10 +49,7 @@ class Norms(NamedTuple):
 
     @classmethod
     def of(cls, weights: Any, n: int, itemsize: int = 8) -> Norms:
-        """Compute the sums for weights of n rows that sum to one, or one weight.
-
-        Refuse weights that leave too few digits of values of so many bytes.
-        """
+        """Compute the sums, or refuse weights that leave too few digits."""
         if n < 4:
             raise ValueError(f"n_samples == {n}, must be >= 4 for the unbiased HSIC.")
         if not np.ndim(weights):
@@ -92,24 +84,10 @@ LEAST_NORMS = {4: 1e-3, 8: 1e-8}
 def centring_offsets(
     row_sums: np.ndarray, weights: np.ndarray | None = None, *, unbiased: bool
 ) -> np.ndarray:
-    """Return the offsets to subtract from rows and columns to centre a Gram matrix.
+    """Return the offsets to subtract from rows and columns to centre Gram matrices.
 
-    The weighted rows of the matrix A_ij = K_ij - offset_i - offset_j then sum to zero,
-    without the diagonal if `unbiased`. The V-statistic without weights has A = H K H.
-
-    Parameters
-    ----------
-    row_sums : ndarray of shape (n_kernels, n_samples)
-        Sums of w_j K_ij over j, without j = i if `unbiased`.
-    weights : ndarray of shape (n_samples,) or None, default=None
-        Weights that sum to one. None for sums of K_ij, without weights.
-    unbiased : bool
-        True for the U-statistic, False for the V-statistic.
-
-    Returns
-    -------
-    offsets : ndarray of shape (n_kernels, n_samples)
-        Offsets, for both rows and columns.
+    The weighted rows of A_ij = K_ij - offset_i - offset_j sum to zero, without the
+    diagonal if `unbiased`.
     """
     n = row_sums.shape[1]
     with np.errstate(all="ignore"):
@@ -140,36 +118,13 @@ def complete_hsic(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute HSIC and its scale from the row sums of products of centred matrices.
 
-    With A and B the centred matrices of :func:`centring_offsets`, the V-statistic is
-    the sum of w_i w_j A_ij B_ij. The U-statistic is the mean of the fourth-order core
-    of [1]_ over all four different rows i, j, q, r, weighted by w_i w_j w_q w_r. The
-    core does not change when K_ij becomes A_ij. Inclusion and exclusion of equal rows
-    then leave only a sum over i and j, of A_ij B_ij times w_i w_j times
-    1 - sum w^2 - w_i - w_j + 2 w_i w_j. It is divided by the sum of the products of
-    four weights. Equal weights give the unbiased estimator of [1]_, Equation 5, which
-    is sum(A o B) / (N (N - 3)). The projection of the symmetrised core on sample i,
-    Theorem 5, is ((N - 2) c_i + sum(c)) / (2 (N - 1) (N - 3)) with c = (A o B) 1. Its
-    last term is the same for all samples and adds no variance. The V-statistic of equal
-    weights is tr(KHLH) / N^2.
-
-    Parameters
-    ----------
-    norms : Norms
-        Sums of products of weights, by which the U-statistic is divided.
-    weights : ndarray of shape (n_samples,) or None
-        Positive weights that sum to one. None for row sums of A_ij B_ij.
-    unbiased : bool
-        U-statistic or V-statistic.
-    row_sums : ndarray of shape (n_kernels, n_samples)
-        Row sums of A_ij B_ij times these weights of pairs, without the diagonal if
-        `unbiased`.
-
-    Returns
-    -------
-    statistics, scales : ndarray of shape (n_kernels,)
-        Squared HSIC and sigma_k, which is twice the weighted standard deviation of
-        c_i = sum_j w_j A_ij B_ij. For the U-statistic, c_i has the weights of pairs,
-        and a factor makes sigma_k the scale without weights if weights are equal.
+    The V-statistic is the sum of w_i w_j A_ij B_ij. The U-statistic is the mean of the
+    fourth-order core of [1]_ over different rows, which does not change when K_ij
+    becomes A_ij. Inclusion and exclusion of equal rows leave a sum of A_ij B_ij times
+    w_i w_j times 1 - sum w^2 - w_i - w_j + 2 w_i w_j, for equal weights Equation 5,
+    sum(A o B) / (N (N - 3)). The projection on sample i, Theorem 5, is ((N - 2) c_i +
+    sum(c)) / (2 (N - 1) (N - 3)) with c = (A o B) 1. The scale is twice the standard
+    deviation of c_i. The `row_sums` have these weights.
 
     References
     ----------
@@ -204,10 +159,7 @@ def _finish(totals: Any, variances: Any, norms: Norms) -> tuple[Any, Any]:
 def hsic_of_factors(
     products: Any, diagonals: np.ndarray, diagonal: np.ndarray, unbiased: bool
 ) -> Any:
-    """Return HSIC from inner products of matrices with one, and their diagonals.
-
-    The rows of all matrices sum to zero, with the diagonal.
-    """
+    """Return HSIC from inner products of centred matrices, and diagonals."""
     n = len(diagonal)
     if not unbiased:
         return products / n**2
@@ -266,9 +218,7 @@ def hsic_noise(
 ) -> Noise | str:
     """Estimate the noise of the mean over all products of kernels, or say why not.
 
-    `source` is a FeaturePair, or the Grams of x and y. HSIC is a statistic of the core
-    A_ij B_ij, for the centred matrices A and B, or of the mean core over groups of
-    features. The estimated centres change the statistic by terms of a smaller order.
+    The core is A_ij B_ij for centred matrices, from a FeaturePair or from two Grams.
     """
     features = isinstance(source, FeaturePair)
     n = source.n if features else source[0].n
@@ -305,8 +255,7 @@ def hsic_projections(
 ) -> Projections:
     """Return the U-statistic of the mean kernels, and its projections on the rows.
 
-    `source` is a FeaturePair, or the Grams of x and y. `length` is the number of rows
-    of the blocks of a series.
+    `source` is a FeaturePair, or two Grams.
     """
     sides: Any
     if isinstance(source, FeaturePair):
@@ -340,10 +289,7 @@ def _centred(side: Any, v: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 def centred_matrices(
     x: Any, y: Any, v: np.ndarray, chosen: int | None = None
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield the product of the centred Gram matrices of each pair of kernels.
-
-    With each product come the changes of the variance of its row means.
-    """
+    """Yield products of centred Gram matrices, with changes of their variances."""
     others = dict(_centred(y, v))
     for a, A in _centred(x, v):
         for b, B in others.items():
@@ -362,10 +308,7 @@ def dependence_of_features(
 ) -> Statistics:
     """Compute the complete statistics of all products of kernels from features.
 
-    The statistics are means over groups of frequencies. The scale sigma_k takes a
-    second pass over the rows, because the projection of the core on a row needs the
-    covariances of the features. All scales are 1 if they are not needed. The result has
-    the standard errors from the draw of random features.
+    They are means over groups of frequencies. Scales take a second pass over the rows.
     """
     w, n, varies = pair.weights, pair.n, np.ndim(pair.weights) > 0
     quiet = np.errstate(all="ignore")
@@ -420,8 +363,8 @@ class _Terms(NamedTuple):
     """What the weights w of rows enter, as polynomials in the gap y = 1 - 2 w of a row.
 
     A polynomial is a dict of its coefficients, by the powers of y. If all rows have one
-    weight, it is a number. The weights of pairs are w_i w_j (c + y_i y_j / 2), with
-    c = 1/2 - sum w^2, which is w_i w_j times the sum of p_q y_i^q y_j^q over `pairs`.
+    weight, it is a number. The weights of pairs are w_i w_j (c + y_i y_j / 2), with c =
+    1/2 - sum w^2, which is w_i w_j times the sum of p_q y_i^q y_j^q over `pairs`.
 
     Attributes
     ----------

@@ -34,14 +34,7 @@ class UnavailableError(ValueError, AttributeError):
 
 @dataclass(eq=False)
 class Effect:
-    """An effect size, computed when you first ask for it.
-
-    Parameters
-    ----------
-    compute : callable
-        Returns the normalised discrepancy of one kernel, a DiscrepancyResult, or raises
-        a ValueError that says why there is none.
-    """
+    """An effect size, computed when you first ask for it, or why there is none."""
 
     compute: Callable[[], DiscrepancyResult]
 
@@ -104,49 +97,41 @@ class SizedResult(Result):
     def effect_size(self) -> Any:
         """How large the difference or dependence is, from 0 (none) to 1.
 
-        Two normal samples whose means differ by .2, .5, .8 or 2 standard deviations
-        have about .06 (small), .16 (medium), .26 (large) and .61. A correlation of .1,
-        .3, .5 or .9 has about .04 (small), .13 (medium), .22 (large) and .60.
-
-        It is the same number in all results about the same rows. It does not depend on
-        the kernels, the design, the pooling and the number of resamples of your call,
-        nor, apart from noise, on the number of rows. It is computed from all rows when
-        you first ask for it; see :ref:`effect_size`.
+        Values around .06, .16 and .26 (dependence: .04, .13 and .22) are small, medium
+        and large. The :ref:`effect size <effect_size>` does not depend on the kernels,
+        the design and the resamples of your call.
 
         Returns
         -------
         size : float or None
-            The effect size. A test without an effect size has None: tests of several
-            samples or variables at once and conditional tests, fewer than 4 rows, and
-            constant data.
+            Effect size, or None if a test has none.
 
         Raises
         ------
         ValueError
-            If the result of `evaluate` has no effect size. The message says why.
+            If the result of `evaluate` has no effect size.
         """
         return self._of_effect(lambda effect: effect.effect_size)
 
     def effect_interval(self, confidence: float = 0.95) -> Any:
-        """Return a confidence interval of the effect size, which contains it.
+        """Return a confidence interval of the effect size.
 
-        The interval treats rows as independent, and samples too.
+        The interval treats rows as independent.
 
         Parameters
         ----------
         confidence : float, default=0.95
-            Probability that the interval contains the effect size of the distributions,
-            above 0 and below 1.
+            Probability that the interval contains the true value.
 
         Returns
         -------
         interval : tuple of two floats, or None
-            Bounds of the interval, from 0 to 1. None for a test without an effect size.
+            Bounds, or None if a test has none.
 
         Raises
         ------
         ValueError
-            If the result of `evaluate` has no effect size. The message says why.
+            If the result of `evaluate` has no effect size.
 
         Examples
         --------
@@ -183,52 +168,33 @@ class SizedResult(Result):
 class DiscrepancyResult(SizedResult):
     """Discrepancy with the statistic and scale of every kernel.
 
-    The method `evaluate` of an estimator returns this result. It holds the pooled
-    discrepancy and the statistics that were pooled [1]_, so you can see which kernels
-    and bandwidths detect a difference. A notebook shows it as a table. Two results are
-    equal if all their attributes are equal.
-
-    The frame of :meth:`to_frame` has one row for each kernel, with `kernel`,
-    `bandwidth` (NaN for a kernel without one), `statistic`, `scale` and
-    `normalized_statistic`, for HSIC also `target_kernel` and `target_bandwidth`, and
-    with random features `feature_error`. The method :meth:`plot` draws the statistics
-    against the bandwidths, a :class:`~skdiscrepancy.plotting.BandwidthDisplay`.
+    `evaluate` returns the pooled discrepancy, and the statistics that were pooled [1]_.
+    :meth:`plot` draws a :class:`~skdiscrepancy.plotting.BandwidthDisplay`.
 
     Read more in the :ref:`User Guide <score>`.
 
     Attributes
     ----------
     value : float
-        The discrepancy, the number that `score` returns.
+        The number that `score` returns.
     statistics : ndarray of shape (n_kernels,)
-        The statistic S_k of each kernel before normalisation, or the square root of
-        the statistic if `squared` is False.
+        The statistic of each kernel, not normalised.
     scales : ndarray of shape (n_kernels,)
-        The scale sigma_k of each kernel. The scale of constant data is 0. All scales
-        are 1 if `normalize` is False.
+        The scale sigma_k of each kernel.
     kernels : list of length n_kernels
-        The kernels. For HSIC, each entry is a pair of a kernel on X and a kernel on y.
+        The kernels, or pairs of a kernel on X and a kernel on y.
     discrepancy : str
-        Name of the discrepancy: "MMD", "HSIC" or "KSD".
+        "MMD", "HSIC" or "KSD".
     feature_errors : ndarray of shape (n_kernels,) or None
-        Standard error of each statistic from the draw of random features, usually an
-        upper bound, and infinity for ``n_components=2``, because a single draw has no
-        standard error. The standard error from the data is sigma_k / sqrt(n). None if
-        the estimator has no `n_components`.
+        Standard errors from random features.
     uncertainty : object or None
-        The numbers behind `standard_error` and `confidence_interval`, or a text that
-        says why there are none.
+        Used by `standard_error`.
     chosen : int or None
-        Position of the kernel of `standard_error` and `confidence_interval` among
-        `kernels`: the kernel with the largest normalised statistic if the pooling is
-        "fuse" or "max". None if they are those of `value`.
+        Position of the kernel of `standard_error`.
 
     See Also
     --------
-    MMDEstimator.evaluate : Compares two samples.
-    HSICEstimator.evaluate : Measures how y depends on X.
-    KSDEstimator.evaluate : Compares a sample with a model.
-    skdiscrepancy.plotting.BandwidthDisplay : Draws the statistic of each kernel.
+    MMDEstimator.evaluate : Computes the result.
 
     References
     ----------
@@ -243,12 +209,6 @@ class DiscrepancyResult(SizedResult):
     >>> result = MMDEstimator().fit(X[:25]).evaluate(X[25:] + 1)
     >>> round(result.value, 3), len(result.kernels)
     (0.345, 20)
-
-    The kernel that shows the largest difference:
-
-    >>> best = (result.statistics / result.scales).argmax()
-    >>> type(result.kernels[best]).__name__
-    'GaussianKernel'
     """
 
     value: float
@@ -273,56 +233,43 @@ class DiscrepancyResult(SizedResult):
 
     @property
     def standard_error(self) -> float:
-        """Standard error from the sampling of the rows.
+        """Standard error from the sampling of the rows, for fixed kernels.
 
-        For one kernel, or for several kernels with ``pooling="mean"``, it is the
-        standard error of `value`. With the pooling "fuse" or "max", it is the standard
-        error of a single kernel, the kernel with the largest normalised statistic,
-        which the repr names. A maximum over kernels itself is not normal. You get a
-        standard error for the designs "u", "v" and "x". The kernels count as fixed,
-        although their bandwidths may come from the data.
+        With the pooling "fuse" or "max", the error belongs to the statistic of
+        ``kernels[chosen]``, not to `value`.
 
         Returns
         -------
         error : float
-            The standard error. Near the null hypothesis, where the statistic is not
-            normal, use `confidence_interval`.
+            Standard error. Near the null hypothesis, use `confidence_interval`.
 
         Raises
         ------
         ValueError
-            If this discrepancy has no standard error. The message says why, and what to
-            pass to the estimator.
+            If there is no standard error. The message says why.
         """
         return self._known_uncertainty().standard_error
 
     def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the discrepancy of the distributions.
 
-        The interval contains the discrepancy between the distributions behind the rows
-        with about the probability `confidence`. It is never below zero, and it starts
-        at zero if the data are compatible with no discrepancy. It is not symmetric
-        around `value` if `value` is close to zero, where the statistic is skewed. For
-        the V-statistic, the interval takes the bias of `value` into account. With the
-        pooling "fuse" or "max", the interval is that of the discrepancy of a single
-        kernel, ``kernels[chosen]``. If there is no discrepancy and ``normalize=False``,
-        the choice of the largest statistic lowers the coverage of 95 % to about 92 %.
+        With the pooling "fuse" or "max", it belongs to ``kernels[chosen]``. It starts
+        at zero if the data are compatible with no discrepancy.
 
         Parameters
         ----------
         confidence : float, default=0.95
-            Probability that the interval contains the discrepancy, above 0 and below 1.
+            Probability that the interval contains the true value.
 
         Returns
         -------
         low, high : float
-            Bounds of the interval.
+            Bounds.
 
         Raises
         ------
         ValueError
-            If this discrepancy has no standard error. The message says why, and what to
-            pass to the estimator.
+            If there is no standard error. The message says why.
 
         Examples
         --------
@@ -341,28 +288,23 @@ class DiscrepancyResult(SizedResult):
     def pvalue_above(self, delta: float) -> float:
         """Compute a p-value of the hypothesis that the discrepancy is at most delta.
 
-        With many rows, even a negligible difference is significant. This test asks
-        whether the discrepancy of the distributions is larger than a number that you
-        choose. It is the one-sided test that belongs to `confidence_interval`, from the
-        same estimate of the noise, and not exact: with 100 rows or more, it rejected a
-        true null hypothesis at .05 in at most 6 % of 2000 draws.
+        With many rows, even a negligible discrepancy is significant. This one-sided
+        test is approximate.
 
         Parameters
         ----------
         delta : float
-            Largest discrepancy that does not matter, in units of `value`, above 0. For
-            no discrepancy at all, use a test such as :func:`~skdiscrepancy.mmd_test`.
+            Largest discrepancy that does not matter, in units of `value`.
 
         Returns
         -------
         pvalue : float
-            The p-value. If it is small, the discrepancy is larger than `delta`.
+            Small if the discrepancy is larger than `delta`.
 
         Raises
         ------
         ValueError
-            If `value` pools several kernels other than by their mean, or has no
-            standard error.
+            If there is no standard error of `value`.
 
         Examples
         --------
@@ -425,19 +367,8 @@ def check_level(level: Any, name: str = "level") -> float:
 class ComparisonResult(Result):
     """Comparison of two or more candidates by their scores.
 
-    The scores of candidates are computed on shared rows, so their differences have
-    smaller standard errors than the scores [1]_. With two candidates, the attributes
-    `difference`, `standard_error` and `pvalue` compare the first with the second. With
-    more candidates, call :meth:`pair`, or read the table, which holds the difference of
-    each candidate to the best one, and a p-value that is adjusted for the number of
-    comparisons [2]_. Two results are equal if all their attributes are equal.
-
-    The frame of :meth:`to_frame` has one row for each candidate, the best first, with
-    the names as index. Its columns are `score`, its `standard_error`, the `difference`
-    to the best candidate, the standard error of this difference as `difference_error`,
-    `adjusted_pvalue`, which is small if some other candidate is better, and the
-    :ref:`effect_size <effect_size>`, if candidates have one. The method :meth:`plot`
-    draws the differences with intervals, a
+    Differences of scores from shared rows have smaller standard errors than the scores
+    [1]_. Tables show the best candidate first. :meth:`plot` draws a
     :class:`~skdiscrepancy.plotting.ComparisonDisplay`.
 
     Read more in the :ref:`User Guide <uncertainty>`.
@@ -451,31 +382,24 @@ class ComparisonResult(Result):
     standard_errors : ndarray of shape (n_candidates,)
         Standard error of each score.
     differences : ndarray of shape (n_candidates, n_candidates)
-        Score of the candidate of the row minus score of the candidate of the column.
+        Score of the row minus score of the column.
     difference_errors : ndarray of shape (n_candidates, n_candidates)
-        Standard errors of the differences, for candidates with equal scores.
+        Standard errors of the differences.
     discrepancy : str
-        What the scores are: "MMD", "HSIC", "KSD", or the name of another score.
+        Name of the score.
     larger_is_better : bool
         Whether the best candidate has the largest score.
     n_degrees : ndarray of shape (n_candidates, n_candidates) or None
-        Degrees of freedom of Student's t distribution of the differences over their
-        standard errors. None for a normal distribution.
+        Degrees of freedom, None for normal differences.
 
     See Also
     --------
-    skdiscrepancy.mmd_compare : Compares samples by their distance to a sample.
-    skdiscrepancy.hsic_compare : Compares variables by the dependence of y on them.
-    skdiscrepancy.ksd_compare : Compares models by their fit.
-    skdiscrepancy.model_checking.search_compare : Compares the candidates of a search.
-    skdiscrepancy.plotting.ComparisonDisplay : Draws the differences to the best.
+    skdiscrepancy.mmd_compare : Computes the result.
 
     References
     ----------
     .. [1] W. Bounliphone et al., "A test of relative similarity for model selection in
        generative models", ICLR 2016.
-    .. [2] S. Holm, "A simple sequentially rejective multiple test procedure",
-       Scandinavian Journal of Statistics 6, 1979.
 
     Examples
     --------
@@ -522,18 +446,18 @@ class ComparisonResult(Result):
         names : list of length n_candidates
             Names of the candidates.
         candidates : list of Projections
-            Statistics of the candidates.
+            Statistics.
         discrepancy : str
-            Name of the discrepancy.
+            Name of the score.
         effects : list of Effect
-            Effect sizes of the candidates.
+            Effect sizes.
         larger_is_better : bool, default=False
             Whether the best candidate has the largest score.
 
         Returns
         -------
         result : ComparisonResult
-            Result.
+            Comparison.
         """
         n, scores = len(candidates), np.array([c.value for c in candidates])
         variances, degrees = np.zeros((n, n)), np.ones((n, n))
@@ -549,16 +473,12 @@ class ComparisonResult(Result):
 
     @cached_property
     def effect_sizes(self) -> np.ndarray | None:
-        """Effect size of each candidate; see :ref:`effect_size`.
-
-        NaN for a candidate without an effect size, such as a constant sample. None for
-        the candidates of a search.
-        """
+        """Effect size of each candidate, or NaN, and None for a search."""
         return sizes_of(self._effects) if self._effects else None
 
     @property
     def difference(self) -> float:
-        """Score of the first candidate minus score of the second, of two candidates."""
+        """Score of the first minus score of the second of two candidates."""
         return self._of_two(self.differences)
 
     @property
@@ -568,21 +488,17 @@ class ComparisonResult(Result):
 
     @property
     def pvalue(self) -> float:
-        """Two-sided p-value: the probability of a difference of at least this size.
-
-        It is a probability under the null hypothesis that both candidates have the same
-        discrepancy.
-        """
+        """Two-sided p-value of equal scores of two candidates."""
         return min(2 * min(self.pvalue_less, self.pvalue_greater), 1.0)
 
     @property
     def pvalue_less(self) -> float:
-        """One-sided p-value; if small, the first candidate has the smaller score."""
+        """One-sided p-value, small if the first candidate has the smaller score."""
         return self._of_two(self._tails(1.0))
 
     @property
     def pvalue_greater(self) -> float:
-        """One-sided p-value; if small, the first candidate has the larger score."""
+        """One-sided p-value, small if the first candidate has the larger score."""
         return self._of_two(self._tails(-1.0))
 
     def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
@@ -591,12 +507,12 @@ class ComparisonResult(Result):
         Parameters
         ----------
         confidence : float, default=0.95
-            Probability that the interval contains the difference, above 0 and below 1.
+            Probability that the interval contains the true value.
 
         Returns
         -------
         low, high : float
-            Bounds of the interval.
+            Bounds.
         """
         confidence = check_level(confidence, "confidence")
         quantiles = student.ppf((1 + confidence) / 2, self._degrees)
@@ -604,7 +520,7 @@ class ComparisonResult(Result):
         return self.difference - width, self.difference + width
 
     def pair(self, first: Any, second: Any) -> ComparisonResult:
-        """Return the comparison of two of the candidates.
+        """Return the comparison of two of the candidates, without adjustment.
 
         Parameters
         ----------
@@ -614,8 +530,7 @@ class ComparisonResult(Result):
         Returns
         -------
         result : ComparisonResult
-            Comparison of these two. Its p-values are not adjusted for the number of
-            candidates.
+            Comparison.
         """
         places = []
         for name in (first, second):
@@ -644,20 +559,17 @@ class ComparisonResult(Result):
     def best_set(self, level: float = 0.05) -> list[Any]:
         """Return the candidates that cannot be distinguished from the best one.
 
-        A candidate is left out if some other candidate is significantly better. All
-        pairs of candidates are tested in both directions, with Holm's correction. So
-        the candidate that is truly the best is in this set with a probability of at
-        least 1 - `level`, although the best candidate is chosen from the same data.
+        It contains the best candidate with a probability of at least 1 - `level`.
 
         Parameters
         ----------
         level : float, default=0.05
-            Significance level, above 0 and below 1.
+            Significance level.
 
         Returns
         -------
         names : list
-            Names of the candidates, the best score first.
+            Names of the candidates, the best first.
         """
         level = check_level(level)
         adjusted = self.adjusted_pvalues
@@ -665,10 +577,7 @@ class ComparisonResult(Result):
 
     @property
     def adjusted_pvalues(self) -> np.ndarray:
-        """Smallest p-value of each candidate against a better one.
-
-        The p-values are adjusted by Holm's method for all pairs in both directions.
-        """
+        """Smallest Holm-adjusted p-value of each candidate against a better one."""
         n = len(self.names)
         sign = -1.0 if self.larger_is_better else 1.0
         # Small if the candidate of the row is worse than the candidate of the column.
@@ -754,20 +663,7 @@ def holm(pvalues: np.ndarray) -> np.ndarray:
 
 
 def step_down(pvalues: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Multiply p-values by factors in increasing order, and keep this order.
-
-    Parameters
-    ----------
-    pvalues : ndarray of shape (n_tests,)
-        The p-values.
-    factors : ndarray of shape (n_tests,)
-        Factor of the smallest p-value, of the second smallest, and so on.
-
-    Returns
-    -------
-    adjusted : ndarray of shape (n_tests,)
-        Adjusted p-values, at most 1.
-    """
+    """Multiply increasing p-values by factors, and keep their order, at most 1."""
     order = np.argsort(pvalues, kind="stable")
     adjusted = np.empty(len(pvalues))
     raised = np.maximum.accumulate(pvalues[order] * factors)

@@ -1,21 +1,15 @@
 """How sure a statistic is: its noise, standard error and confidence interval.
 
 A statistic is close to |mu + e|^2 - E |e|^2, where mu is the difference of two mean
-embeddings and e is normal noise. So the statistic minus the discrepancy |mu|^2 is a
-linear form of the noise, 2 <mu, e>, plus a quadratic form. Far from the null hypothesis
-the linear form is larger, and the statistic is normal. Near the null hypothesis the
-quadratic form is larger, and the statistic is skewed.
+embeddings and e is normal noise. Its error is a linear form of the noise, 2 <mu, e>,
+plus a quadratic form. Far from the null hypothesis the linear form is larger, and the
+statistic is normal. Near it the quadratic form is larger, and the statistic is skewed.
 
-The noise of statistics, from the matrices of their cores on some rows.
+Both are forms of one standard normal number for each row. Statistics that share rows
+share these numbers, so the noise of a difference is the difference of the forms.
 
-Sums over all pairs are needed of a bounded number of rows only: above it, variances are
-estimated from some of the rows. Scales from all rows then correct the variances.
-
-Projections of statistics on rows, whose differences compare statistics.
-
-The noise of a statistic is a linear and a quadratic form of the same standard normal
-numbers, one for each row. Two statistics that share rows share these numbers, so the
-noise of their difference is the difference of their forms.
+Above a number of rows, variances are estimated from some of the rows and corrected by
+scales from all rows.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -38,29 +32,24 @@ from skdiscrepancy._data.arrays import effective_size
 
 @dataclass(frozen=True)
 class Noise:
-    """Moments of the noise of a statistic.
-
-    The noise of the statistic is 2 p'g + g'G g minus its mean, for a vector g of
-    independent standard normal numbers, one for each row. The projections p are
-    the linear form, and the symmetric matrix G is the quadratic form.
+    """Moments of the noise 2 p'g + g'G g minus its mean, for standard normal g.
 
     Attributes
     ----------
     linear : float
-        The sum of the squares of the observed projections. Its mean is p'p + tr(G^2).
+        Sum of the squares of the observed projections. Its mean is p'p + tr(G^2).
     squares, cubes : float
         tr(G^2) and tr(G^3).
     largest : float
-        A bound of the largest eigenvalue of G, tr(G^4)^(1/4). Like `cubes`, it is 0 for
-        normalised statistics, whose intervals do not need it.
+        Bound of the largest eigenvalue, tr(G^4)^(1/4).
     bias : float
-        The mean of |e|^2, which the V-statistic has more than the U-statistic.
+        Mean of |e|^2, by which V-statistics are larger.
     ratio : float
-        Variance of the normalised statistic by the jackknife, or 0 if it is not needed.
+        Jackknife variance of the normalised statistic, or 0.
     ratio_bias : float
-        Bias of the normalised statistic, because noise inflates the scales.
+        Bias of the normalised statistic.
     n_rows : float
-        Effective number of rows, of the smaller sample if there are two.
+        Effective number of rows, of the smaller sample.
     """
 
     linear: float
@@ -85,11 +74,7 @@ class Noise:
         return min(self.squares / self.linear, 1.0)
 
     def rate(self, statistic: float) -> float:
-        """Return p'p as a multiple of |mu|^2, a mean of eigenvalues of G.
-
-        Near the null hypothesis, where the direction of mu is unknown, it is the mean
-        in the direction of the observed embedding.
-        """
+        """Return p'p as a multiple of |mu|^2, a mean of eigenvalues of G."""
         length = max(statistic, 0.0) + self.bias
         rate = self.linear / length if length > 0 else 0.0
         if statistic > 0:
@@ -101,11 +86,7 @@ class Noise:
         return float(np.sqrt(4 * rate * value + 2 * self.squares))
 
     def shape(self, value: float, rate: float) -> float:
-        """Return the shape of the gamma distribution with its skewness.
-
-        The largest skewness that occurs is that of a chi-square distribution with one
-        degree of freedom.
-        """
+        """Return the shape of the gamma distribution with its skewness."""
         cumulant = max(24 * rate**2 * value + 8 * self.cubes, 0.0)
         spread = self.deviation(value, rate)
         skewness = cumulant / spread**3 if spread > 0 else 0.0
@@ -116,18 +97,7 @@ class Noise:
 class Uncertainty:
     """Standard error and confidence intervals of one discrepancy.
 
-    Attributes
-    ----------
-    value : float
-        The discrepancy.
-    noise : Noise
-        Moments of its noise.
-    biased : bool
-        Whether the discrepancy is a V-statistic.
-    normalized : bool
-        Whether it is divided by its scale.
-    root : bool
-        Whether it is the square root of a statistic.
+    `root` says whether the discrepancy is the square root of a statistic.
     """
 
     value: float
@@ -160,7 +130,7 @@ class Uncertainty:
         return value - self.noise.bias if self.biased else value
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the bounds of a confidence interval, which are never negative."""
+        """Return the bounds of a confidence interval, never negative."""
         centre = self.centre
         if self.normalized:
             width = float(norm.ppf((1 + level) / 2)) * self.standard_error
@@ -182,24 +152,14 @@ class Uncertainty:
 
 @dataclass(frozen=True)
 class NormalUncertainty:
-    """Standard error and confidence intervals of a statistic that is normal.
-
-    Attributes
-    ----------
-    value : float
-        The discrepancy.
-    standard_error : float
-        Its standard error.
-    n_degrees : int
-        Degrees of freedom of Student's t distribution.
-    """
+    """Standard error and confidence intervals of a statistic that is normal."""
 
     value: float
     standard_error: float
     n_degrees: int
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the bounds of a confidence interval, which are never negative."""
+        """Return the bounds of a confidence interval, never negative."""
         width = float(student.ppf((1 + level) / 2, self.n_degrees))
         width *= self.standard_error
         return max(self.value - width, 0.0), max(self.value + width, 0.0)
@@ -221,25 +181,9 @@ def quadratic_interval(
     """Return a confidence interval of |mu|^2 by the inversion of tests.
 
     For each value of |mu|^2, the noise has the variance 4 r |mu|^2 + 2 tr(G^2), where r
-    is the mean of the eigenvalues of G in the direction of mu. The lower bound is the
-    smallest value whose upper quantile, by Pearson's type III distribution with three
-    moments, is not below the statistic. The upper bound uses the normal quantile, which
-    is wider than the quantile of a distribution that is skewed to the right, and near
-    the null hypothesis the largest eigenvalue of G.
-
-    Parameters
-    ----------
-    statistic : float
-        Unbiased statistic.
-    noise : Noise
-        Moments of its noise.
-    level : float
-        Probability that the interval holds |mu|^2.
-
-    Returns
-    -------
-    low, high : float
-        The bounds, zero or larger.
+    is the mean of the eigenvalues of G in the direction of mu. The lower bound uses
+    Pearson's type III distribution. The upper bound uses the normal quantile, which is
+    wider, and near the null hypothesis the largest eigenvalue of G.
     """
     tail = (1 - level) / 2
     unit = max(abs(statistic), np.sqrt(noise.variance))
@@ -265,10 +209,7 @@ def quadratic_interval(
 
 
 def quadratic_pvalue(statistic: float, noise: Noise, value: float) -> float:
-    """Return the probability of a statistic at least as large if |mu|^2 is a value.
-
-    It is the tail for which the lower bound of :func:`quadratic_interval` is the value.
-    """
+    """Return the probability of a statistic at least as large if |mu|^2 is a value."""
     rate = noise.rate(statistic)
     shape, spread = noise.shape(value, rate), noise.deviation(value, rate)
     # G has n^2 terms where the U-statistic has n (n - 1), and centring makes the n rows
@@ -321,29 +262,11 @@ def noise_of(
     *,
     normalize: bool,
 ) -> Noise:
-    """Estimate the noise of the mean over kernels of statistics of one or two samples.
+    """Estimate the noise of the mean of statistics over kernels, or of a chosen kernel.
 
-    Or the noise of one kernel, if the statistics have chosen one.
-
-    Parameters
-    ----------
-    matrices : iterable of (int, ndarray of shape (n_some, n_some), ...)
-        The core of each kernel on some rows, those of the samples stacked, with the
-        diagonal. A core that depends on estimated centres also has the changes of the
-        variance of its row means, if each row is left out of the centres.
-    masses : list of ndarray
-        Weights of these rows, which sum to one for each sample.
-    sizes : list of float
-        Effective numbers of all rows of each sample.
-    statistics : Statistics
-        Statistics and their scales sigma_k, from all rows.
-    normalize : bool
-        Whether each statistic is divided by its scale.
-
-    Returns
-    -------
-    noise : Noise
-        Noise of the mean.
+    `matrices` yields the core of each kernel on some stacked rows, and if it depends on
+    estimated centres, what leaving a row out of them changes. The `masses` are weights
+    of these rows.
     """
     values, scales, nu = statistics.values, statistics.scales, statistics.nu
     of_kernels = weights = statistics.shares
@@ -433,9 +356,8 @@ def centred_product(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean product of centred matrices, and the changes by their centres.
 
-    The changes are of the variance of the row means of the product, to the first order,
-    if each row is left out of the centres. Without row z of weight v_z, the entry A_ij
-    changes by v_z (A_iz + A_jz).
+    Without row z of weight v_z, the entry A_ij changes by v_z (A_iz + A_jz), to first
+    order.
     """
     H = np.einsum("gij,gij->ij", A, B) / len(A)
     r = (H @ v - np.diag(H) * v) / (1 - v)
@@ -448,10 +370,7 @@ def centred_product(
 def _signed(
     masses: list[np.ndarray], sizes: list[float]
 ) -> tuple[list[float], np.ndarray]:
-    """Return the fraction of rows that are known, and their weights as of all rows.
-
-    The weights of the second sample are negative.
-    """
+    """Return the fractions of rows that are known, and their signed weights."""
     shares = [effective_size(v) / size for v, size in zip(masses, sizes, strict=True)]
     each = zip((1.0, -1.0), shares, masses, strict=False)
     return shares, np.concatenate([s * np.sqrt(c) * v for s, c, v in each])
@@ -475,16 +394,8 @@ def _off_diagonal_squares(G: np.ndarray) -> float:
 class RowMeans(NamedTuple):
     """Means of a core over the rows of one sample, or the differences for two samples.
 
-    Attributes
-    ----------
-    blocks : list of list of ndarray
-        The core within and between the samples, with zeros on the diagonal.
-    masses : list of ndarray
-        Weights of the rows, which sum to one for each sample.
-    parts : list of float
-        Factors of the variances of the samples in the scale.
-    sums, cross : list of ndarray
-        Weighted sums over the other rows of the sample, and over the other sample.
+    The `parts` are factors of variances in the scale. The `sums` and `cross` are sums
+    over the other rows, and over the other sample.
     """
 
     blocks: list[list[np.ndarray]]
@@ -510,7 +421,7 @@ class RowMeans(NamedTuple):
 
     @property
     def values(self) -> list[np.ndarray]:
-        """Means over the sample, less means over the other one."""
+        """Means over the sample, minus means over the other one."""
         each = zip(self.sums, self.masses, self.cross, strict=True)
         return [sums / (1 - v) - cross for sums, v, cross in each]
 
@@ -525,23 +436,7 @@ class RowMeans(NamedTuple):
     def without_each(
         self, a: int, ratio: float, changes: np.ndarray | float = 0.0
     ) -> np.ndarray:
-        """Return the normalised statistic without each row of sample a.
-
-        Parameters
-        ----------
-        a : int
-            The sample.
-        ratio : float
-            Normalised statistic of all rows, also of rows that are not here.
-        changes : ndarray of shape (n,) or float, default=0.0
-            Further changes of the variance of the row means without each of the rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n,)
-            The statistic over its scale, without row i, to the first order and up to a
-            constant.
-        """
+        """Return the normalised statistic without each row, to the first order."""
         w = self.masses[a][:, np.newaxis]
         means, variances = np.zeros((2, len(w)))
         for b, v in enumerate(self.masses):
@@ -581,17 +476,7 @@ def too_few_rows(n: int) -> str:
 
 
 class RowBlocks(NamedTuple):
-    """Blocks of consecutive rows of a series, or single rows.
-
-    Attributes
-    ----------
-    starts : ndarray of shape (n_blocks,)
-        First row of each block.
-    rows : ndarray of shape (n_some,)
-        All rows of some blocks, on which quadratic forms are computed.
-    inside : ndarray of shape (n_some_blocks,)
-        Where each of these blocks starts in `rows`.
-    """
+    """First rows of all blocks of a series, and rows and starts of some blocks."""
 
     starts: np.ndarray
     rows: np.ndarray
@@ -616,20 +501,8 @@ class RowBlocks(NamedTuple):
 class Projections:
     """A statistic, with its projections on the rows of samples.
 
-    Attributes
-    ----------
-    value : float
-        The statistic, not normalised.
-    linear : dict of str to ndarray of shape (n_rows,)
-        The linear form p on all rows of each sample.
-    quadratic : dict of (str, str) to ndarray
-        Blocks of the quadratic form G on the rows `noise_rows` of two samples. A block
-        of two different samples stands for itself and its transpose.
-    sizes : dict of str to float
-        Effective number of the rows of each sample.
-
-    Rows of a series are sums over blocks of consecutive rows, which are nearly
-    independent.
+    `linear` is p for each sample, and `quadratic` has the blocks of G for two samples.
+    Rows of a series are sums over blocks of rows.
     """
 
     value: float
@@ -646,26 +519,7 @@ class Projections:
         weights: list[np.ndarray],
         blocks: list[RowBlocks],
     ) -> Projections:
-        """Return the projections of a statistic of one or two samples.
-
-        Parameters
-        ----------
-        value : float
-            The statistic.
-        linear : dict of str to ndarray of shape (n_rows,)
-            The linear form on all rows of each sample.
-        core : ndarray of shape (n_some, n_some)
-            The core on some rows, those of the samples stacked, with the diagonal.
-        weights : list of ndarray of shape (n_rows,)
-            Weights of the rows of each sample.
-        blocks : list of RowBlocks
-            Blocks of the rows of each sample.
-
-        Returns
-        -------
-        projections : Projections
-            Projections on the blocks.
-        """
+        """Return the projections of a statistic from its core on some stacked rows."""
         names = list(linear)
         some = [w[own.rows] for w, own in zip(weights, blocks, strict=True)]
         masses = [w / w.sum() for w in some]
@@ -696,11 +550,7 @@ class Projections:
 
     @property
     def variance(self) -> float:
-        """Estimate of the variance of the statistic.
-
-        The observed projections hold the noise tr(G^2), which is subtracted. The
-        quadratic form has the variance 2 tr(G^2).
-        """
+        """Estimate of the variance of the statistic."""
         linear = sum(self._sums_of_squares())
         squares = 0.0
         for (first, second), block in self.quadratic.items():
@@ -717,18 +567,10 @@ class Projections:
     def under_equality(self) -> tuple[float, float]:
         """Return the variance of a difference of equal scores, with its degrees.
 
-        The covariance of a difference d and its estimated variance v is 16 p'Gp. So a
-        small sample that is close to the reference by chance has a small standard
-        error, too. The variance that belongs to a difference of 0 is v - 16 p'Gp d / v.
-        It is used if it is larger than v.
-
-        The degrees of freedom are Satterthwaite's. The sum of squared projections on
-        the n rows of a sample has n - 1 degrees of freedom.
-
-        Returns
-        -------
-        variance, degrees : float
-            Variance, and degrees of freedom of Student's t distribution.
+        A difference d and its estimated variance v have the covariance 16 p'Gp, so a
+        sample that is close to the reference by chance has a small v. At d = 0, the
+        variance is v - 16 p'Gp d / v, which is used if it is larger. The degrees of
+        freedom are Satterthwaite's.
         """
         variance = self.variance
         if not 0 < variance < np.inf:

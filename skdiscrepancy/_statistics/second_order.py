@@ -42,9 +42,7 @@ ROUNDING = 100
 class Statistics:
     """The statistics of a collection of kernels, with everything that pooling needs.
 
-    `nu` is the parameter of fuse for these data. `rounding` is the size of a rounding
-    error of each statistic. `errors` are standard errors from random features, if any.
-    Standard errors are of the `chosen` kernel, or of the mean over all kernels.
+    `nu` is the parameter of fuse. `rounding` is the size of rounding errors.
     """
 
     values: np.ndarray
@@ -88,10 +86,7 @@ def over_design(
     *,
     scales: bool = True,
 ) -> Statistics:
-    """Compute the statistics of a second-order core, or of two samples, over a design.
-
-    Complete designs may have two samples, weights and features.
-    """
+    """Compute the statistics of a core, or of two samples, over a design."""
     if design.complete:
         return complete(core, unbiased=not design.biased, scales=scales)
     refuse_pair_weights(design, *core.weights)
@@ -111,21 +106,14 @@ PART = 2**16
 def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
     """Compute the complete statistics of one sample, or of two samples.
 
-    With weights w of X and v of Y that sum to one each, the V-statistic of one sample
-    is the sum of w_i w_i' k(x_i, x_i'). Of two samples it is MMD, the sum of
-    w_i w_i' k(x_i, x_i') + v_j v_j' k(y_j, y_j') - 2 w_i v_j k(x_i, y_j). The
-    U-statistic leaves out i = i' and j = j', and divides the sums within samples by
-    1 - sum w_i^2 and 1 - sum v_j^2. For equal weights this is the estimator of [1]_
-    (Lemma 6).
+    With weights w of X and v of Y that sum to one, the V-statistic is the sum of w_i
+    w_i' k(x_i, x_i'), for two samples plus v_j v_j' k(y_j, y_j') minus 2 w_i v_j k(x_i,
+    y_j). The U-statistic [1]_ (Lemma 6) leaves out i = i' and j = j', and divides by 1
+    - sum w_i^2 and 1 - sum v_j^2.
 
-    The scale is sigma_k^2 = 4 nu (Var a_i / m' + Var b_j / n'), where a_i and b_j are
-    weighted row means within samples, less those over the other sample. The effective
-    sizes are m' = 1 / sum w_i^2 and n' = 1 / sum v_j^2, and nu is m', or
-    2 m' n' / (m' + n') for two samples. Features may leave out scales.
-
-    Takes O((m + n)^2) time, or O((m + n) log(m + n)) for kernels on one column whose
-    sums can be computed in sorted order. If the sums within the first sample are kept,
-    O(m n + n^2) time, or O(m + n log(m n)) in sorted order. Features take O(m + n).
+    The scale is sigma_k^2 = 4 nu (Var a_i / m' + Var b_j / n'), with the differences
+    a_i and b_j of row means, m' = 1 / sum w_i^2, n' = 1 / sum v_j^2, and nu = m', or 2
+    m' n' / (m' + n') for two samples.
 
     References
     ----------
@@ -163,10 +151,7 @@ def complete(gram: Gram, *, unbiased: bool, scales: bool = True) -> Statistics:
 def _moments(
     measures: list[Measure], unbiased: bool, part: RowSums
 ) -> tuple[np.ndarray, np.ndarray, Moments]:
-    """Return the share of rows in the statistic, their largest mean, and the moments.
-
-    The moments are of the means within the sample, less those over the other sample.
-    """
+    """Return the share of rows in the statistic, their largest mean, and moments."""
     p, own = part.measure, part.sums[part.sample]
     assert p is not None
     K, n = own.shape
@@ -222,9 +207,7 @@ def mean_sums(gram: Gram, **how: Any) -> list[np.ndarray]:
 def witness(gram: Gram) -> np.ndarray:
     """Compute the witness function of one sample, or of two samples.
 
-    It is the mean over the first sample, or the mean over the second sample less the
-    mean over the first, for the mean of all kernels, at the rows of the sample that has
-    no weights.
+    For two samples, it is the mean over the second minus the mean over the first.
     """
     [sums] = mean_sums(gram, shifted=True)
     first, *others = (s / p.total for s, p in zip(sums, gram.measures, strict=True))
@@ -243,10 +226,7 @@ def _contributions(measures: list[Measure], part: RowSums) -> list[np.ndarray]:
 
 
 def row_contributions(gram: Gram) -> np.ndarray:
-    """Compute the contribution of each row of Y to MMD, for the mean of kernels.
-
-    The V-statistic is their weighted mean.
-    """
+    """Compute the contribution of each row of Y to MMD, for the mean of kernels."""
     step, values = partial(_contributions, gram.measures), np.zeros(gram.sizes[1])
     for _, _, found in gram.fold(Fold(step, add, keep_order=True)):
         level, rows = map(np.concatenate, found)
@@ -259,10 +239,8 @@ def projections_of(
 ) -> Projections:
     """Return the U-statistic of the mean over kernels, and its projections on rows.
 
-    The statistic of one sample, or MMD of two samples, is a difference of weighted
-    means over pairs of rows. The projection on a row is the part of the mean that the
-    row is in, less the mean times the weight of these pairs. `length` is the number of
-    rows of the blocks of a series.
+    The projection is the part of the mean that the row is in, minus the mean times the
+    weight of these pairs.
     """
     measures, sizes, value = gram.measures, gram.sizes or (gram.n,), 0.0
     blocks = [RowBlocks.of(n, length, len(sizes)) for n in sizes]
@@ -299,10 +277,7 @@ def matrix_gram(K: np.ndarray) -> KernelGram:
 def design_noise(
     core: Gram, design: Design, statistics: Statistics, *, normalize: bool
 ) -> Noise | tuple[float, int] | str:
-    """Estimate the noise of the mean of second-order statistics, or say why not.
-
-    On a rectangle, the statistic is normal: its standard error and degrees of freedom.
-    """
+    """Estimate the noise of the mean of second-order statistics, or say why not."""
     n = min(core.sizes or [core.n])
     if n < LEAST_ROWS:
         return too_few_rows(n)
@@ -360,7 +335,7 @@ def refuse_far_pairs(design: Design, *samples: Any) -> None:
 
 
 def refuse_pair_weights(design: Design, *weights: np.ndarray | None) -> None:
-    """Refuse weights of pairs, unless all rows that are left have the same weight."""
+    """Refuse weights of pairs, unless all remaining rows have the same weight."""
     if any(of_rows is not None and np.ptp(of_rows) > 0 for of_rows in weights):
         raise ValueError(
             f"design == {design!r}, must be 'v' or 'u' with second_order=False, if "
@@ -370,7 +345,7 @@ def refuse_pair_weights(design: Design, *weights: np.ndarray | None) -> None:
 
 
 def paired_size(X: Any, Y: Any, design: Design) -> int:
-    """Return the number of pairs (X_i, Y_i), and warn about rows that are not used."""
+    """Return the number of pairs (X_i, Y_i), and warn about rows in no pair."""
     refuse_far_pairs(design, X, Y)
     m, n = len(X), len(Y)
     if m != n:

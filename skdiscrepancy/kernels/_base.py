@@ -53,23 +53,7 @@ from skdiscrepancy._data.frames import Layout
 
 
 def accept_sparse(X: Any, name: str, kernels: list[Any]) -> Literal["csr", False]:
-    """Return the option `accept_sparse` of `check_array` for a sample.
-
-    Parameters
-    ----------
-    X : object
-        Sample, not validated.
-    name : str
-        Name of the sample, for error messages.
-    kernels : list of kernel objects
-        Kernels that read the sample.
-
-    Returns
-    -------
-    accept_sparse : "csr" or False
-        "csr" if the kernels take sparse data. A sparse sample that they do not take is
-        refused.
-    """
+    """Return "csr" if all kernels take sparse data, else False, or refuse sparse X."""
     refusing = [k for k in kernels if not getattr(k, "takes_sparse", False)]
     if not refusing:
         return "csr"
@@ -103,15 +87,8 @@ def read_both(kernel: Any, X: Any, Y: Any) -> list[Any]:
 class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     """Base class of all kernels.
 
-    A kernel measures how similar two rows are. The property `norm` is the order of the
-    Minkowski distance that the kernel depends on. It is None for a kernel that does not
-    depend on such a distance, such as a kernel on labels.
-
-    `a + b` and `a * b` of two kernels are kernels.
-
-    The kernels of this package follow the first section of [1]_. To write your own
-    kernel, derive from :class:`RadialKernel` or :class:`RowKernel` instead of this
-    class.
+    A kernel measures how similar two rows are [1]_. `a + b` and `a * b` are kernels.
+    Derive your own kernel from :class:`RadialKernel` or :class:`RowKernel`.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -119,7 +96,6 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     --------
     RadialKernel : Base class for your own kernel of a distance.
     RowKernel : Base class for any other kernel.
-    check_kernel : Turns names into kernel objects.
 
     References
     ----------
@@ -135,25 +111,17 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
 
     @property
     def norm(self) -> Any:
-        """Order of the Minkowski distance, None for a kernel of another kind."""
+        """Order of the Minkowski distance, or None."""
         return None
 
     @property
     def differentiable(self) -> bool:
-        """Whether KSD can use the kernel.
-
-        KSD needs a twice differentiable function of the Euclidean distance, or an
-        :class:`AffineKernel`.
-        """
+        """Whether KSD can use the kernel."""
         return False
 
     @property
     def takes_sparse(self) -> bool:
-        """Whether the kernel takes sparse data.
-
-        If you set it to True in your own kernel, `gram` gets matrices of the type
-        ``scipy.sparse.csr_array``.
-        """
+        """Whether `gram` takes ``scipy.sparse.csr_array``."""
         return False
 
     @abstractmethod
@@ -165,28 +133,28 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         X : array-like
             First sample.
         Y : array-like, default=None
-            Second sample. If None, `X` is used.
+            Second sample, by default `X`.
 
         Returns
         -------
         K : ndarray of shape (n_samples_X, n_samples_Y)
-            Value of the kernel for each pair of rows.
+            Kernel values.
         """
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Compute the kernel of all rows of A with all rows of B, without any checks.
+        """Compute the kernel of all rows of A with all rows of B.
 
         Parameters
         ----------
         A : ndarray of shape (n_rows_A, n_features)
-            First block of rows.
+            Rows.
         B : ndarray of shape (n_rows_B, n_features)
-            Second block of rows.
+            Rows.
 
         Returns
         -------
         K : ndarray of shape (n_rows_A, n_rows_B)
-            Values of the kernel.
+            Kernel values.
         """
         return self(A, B)
 
@@ -196,26 +164,24 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         A : ndarray of shape (n_rows, n_features)
-            First block of rows.
+            Rows.
         B : ndarray of shape (n_rows, n_features)
-            Second block of rows.
+            Rows.
 
         Returns
         -------
         values : ndarray of shape (n_rows,)
-            Values of the kernel.
+            Kernel values.
         """
         return aligned_values(self.gram, A, B)
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
-        """Compute the vectors whose inner products are the kernel, if there are few.
-
-        With them, complete statistics take linear time.
+        """Compute vectors whose inner products are the kernel.
 
         Parameters
         ----------
         A : ndarray of shape (n_rows, n_features)
-            Block of rows.
+            Rows.
 
         Returns
         -------
@@ -225,13 +191,10 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         return None
 
     def check_params(self) -> None:
-        """Refuse parameters that the kernel cannot be evaluated with.
-
-        A bandwidth is not checked, because the estimator can still choose it.
-        """
+        """Raise an error if a parameter is not allowed."""
 
     def learn(self, samples: list[np.ndarray]) -> Any:
-        """Return the kernel with all that it takes from the data of an estimator.
+        """Return a copy with all that it takes from data.
 
         Parameters
         ----------
@@ -241,24 +204,24 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         kernel : Kernel
-            A copy of the kernel.
+            Copy.
         """
         return clone(self)
 
     def resolve(self, table: Any, n_features: int) -> Kernel:
-        """Return the kernel with positions in place of the names of columns.
+        """Return a kernel without column names.
 
         Parameters
         ----------
         table : object
-            The data before validation, such as a DataFrame, or the layout of a table.
+            The data.
         n_features : int
-            Number of columns of the rows that the kernel sees.
+            Number of columns.
 
         Returns
         -------
         kernel : Kernel
-            The kernel itself if it looks at all columns.
+            Kernel.
         """
         return self
 
@@ -268,23 +231,22 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         kernels : list of Kernel
-            Only the kernel itself, unless it is made of other kernels.
+            Kernels.
         """
         return [self]
 
     def is_definite(self, n_features: int) -> bool:
-        """Return whether the kernel is positive definite on rows of given length.
+        """Return whether the kernel is positive definite.
 
         Parameters
         ----------
         n_features : int
-            Number of features of a row.
+            Number of columns.
 
         Returns
         -------
         definite : bool
-            False if it is known that the kernel is not positive definite. Then
-            V-statistics can be negative.
+            If False, V-statistics can be negative.
         """
         return True
 
@@ -302,17 +264,14 @@ KernelLike: TypeAlias = Kernel | GaussianProcessKernel
 class RowKernel(Kernel):
     """Base class of the kernels that are functions of two blocks of rows.
 
-    Derive your own kernel from this class if it has parameters to search over;
-    otherwise pass a function as `kernel`. Write `gram`, and `pairs` if single pairs
-    can be computed faster. Such kernels go back to [1]_; KSD cannot use them, because
-    it needs derivatives.
+    Derive your own kernel [1]_ from this class if it has parameters, and write `gram`.
+    Otherwise pass a function as `kernel`. KSD cannot use such kernels.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     See Also
     --------
     FunctionKernel : A kernel from a function.
-    RadialKernel : Base class of the kernels that are functions of one distance.
 
     References
     ----------
@@ -339,31 +298,17 @@ class RowKernel(Kernel):
         Parameters
         ----------
         A : ndarray of shape (n_rows_A, n_features)
-            First block of rows.
+            Rows.
         B : ndarray of shape (n_rows_B, n_features)
-            Second block of rows.
+            Rows.
 
         Returns
         -------
         K : ndarray of shape (n_rows_A, n_rows_B)
-            Values of the kernel.
+            Kernel values.
         """
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
-        """Compute the Gram matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples_X, n_features)
-            First sample.
-        Y : array-like of shape (n_samples_Y, n_features), default=None
-            Second sample; `X` itself if None.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-            Values of the kernel.
-        """
         self.check_params()
         samples = read_both(self, X, Y)
         kernel = self.resolve(X, samples[0].shape[1])
@@ -392,11 +337,10 @@ class CombinedKernel(RowKernel):
 
     @property
     def takes_sparse(self) -> bool:
-        """Whether both kernels take sparse data."""
+        """Whether `gram` takes ``scipy.sparse.csr_array``."""
         return self.first.takes_sparse and self.second.takes_sparse
 
     def check_params(self) -> None:
-        """Refuse parts that cannot be added or multiplied."""
         check_part(self.first, "first")
         check_part(self.second, "second")
 
@@ -424,13 +368,8 @@ class CombinedKernel(RowKernel):
 class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
     """Sum of two kernels, :math:`k_1(x, y) + k_2(x, y)`.
 
-    You get this kernel from `first + second`. It is positive definite if both kernels
-    are [1]_. A sum is large if two rows are similar for one of the kernels.
-
-    If both parts have several bandwidths, the i-th bandwidth of one part goes with the
-    i-th bandwidth of the other part, so a grid of ten bandwidths gives ten kernels, not
-    a hundred. A shorter list of bandwidths is spread over the longer list. A part
-    without a bandwidth, or with a single one, goes with all of them.
+    It is `first + second` [1]_. Two grids of ten bandwidths are combined in order, and
+    give ten kernels.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -444,7 +383,6 @@ class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
     See Also
     --------
     ProductKernel : Product of two kernels.
-    ColumnKernel : Kernel on some columns, for sums over groups of columns.
 
     References
     ----------
@@ -471,13 +409,7 @@ class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
 class ProductKernel(CombinedKernel):  # numpydoc ignore=PR02
     """Product of two kernels, :math:`k_1(x, y) k_2(x, y)`.
 
-    You get this kernel from `first * second`. It is positive definite if both kernels
-    are [1]_. A product is large only if two rows are similar for both kernels.
-
-    If both parts have several bandwidths, the i-th bandwidth of one part goes with the
-    i-th bandwidth of the other part, so a grid of ten bandwidths gives ten kernels, not
-    a hundred. A shorter list of bandwidths is spread over the longer list. A part
-    without a bandwidth, or with a single one, goes with all of them.
+    It is `first * second` [1]_. Bandwidths are combined as in :class:`SumKernel`.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -491,7 +423,6 @@ class ProductKernel(CombinedKernel):  # numpydoc ignore=PR02
     See Also
     --------
     SumKernel : Sum of two kernels.
-    ColumnKernel : Kernel on some columns, for numbers and categories in one table.
 
     References
     ----------
@@ -516,32 +447,23 @@ ALLOWED = (
 
 
 class ColumnKernel(RowKernel):
-    """Kernel that looks at some of the columns.
+    """Kernel on some of the columns.
 
-    Add or multiply such kernels to give each group of columns a kernel of its own [1]_,
-    for example a Gaussian kernel on columns of numbers and an indicator kernel on a
-    column of categories. Bandwidths come from the distances in these columns alone.
-
-    A table with categories, dates or missing values is encoded first, see
-    :class:`~skdiscrepancy.TableEncoder`. The kernel then sees all encoded
-    columns of the columns that you choose.
+    Add or multiply such kernels to give each group of columns its own kernel [1]_ and
+    bandwidth.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     kernel : Kernel
-        Kernel on the chosen columns.
+        Kernel on these columns.
     columns : int, str, list of int, list of str, slice, mask or callable
-        The columns, as for :class:`sklearn.compose.ColumnTransformer`. Integers are
-        positions. Strings are names of columns of a DataFrame. A callable, such as
-        :class:`sklearn.compose.make_column_selector`, gets the DataFrame and returns
-        one of these. The fitted kernels in `kernels_` have a list of positions.
+        Positions or names of columns, as in :class:`sklearn.compose.ColumnTransformer`.
 
     See Also
     --------
-    ProductKernel : Product of kernels on different columns.
-    SumKernel : Sum of kernels on different columns.
+    ProductKernel : Product of two kernels.
 
     References
     ----------
@@ -563,7 +485,6 @@ class ColumnKernel(RowKernel):
         self.columns = columns
 
     def check_params(self) -> None:
-        """Refuse columns of a wrong type, before there are data."""
         check_part(self.kernel, "kernel")
         if not callable(self.columns):
             _items(self.columns)
@@ -582,12 +503,12 @@ class ColumnKernel(RowKernel):
         Parameters
         ----------
         A : ndarray of shape (n_rows, n_features)
-            Block of rows.
+            Rows.
 
         Returns
         -------
         block : ndarray of shape (n_rows, n_columns)
-            The columns, copied.
+            Columns.
         """
         return np.take(A, np.atleast_1d(self.columns), axis=1)
 
@@ -697,32 +618,24 @@ def _combine(kind: Any, first: Kernel, second: Any) -> Any:
 class IndicatorKernel(Kernel):
     """Kernel for categorical data: 1 for equal labels, 0 for different labels.
 
-    Labels can be of any hashable type, such as strings or integers. If a row has
-    several labels, two rows are equal if all their labels are equal.
-
-    Stack two samples and label each row by its sample. HSIC between the rows and these
-    labels, with this kernel on the labels, is the MMD of the two samples up to a factor
-    [1]_. Weights for classes are discussed in [2]_.
+    Labels can have any hashable type. HSIC between the rows of two samples and their
+    labels is MMD, up to a factor [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     balanced : bool, default=False
-        Whether to divide by the number of times that the label occurs in the data. A
-        rare class then has the same weight as a frequent class.
+        Give rare classes the weight of frequent classes.
 
     See Also
     --------
-    GaussianKernel : Kernel for numbers.
-    skdiscrepancy.HSICEstimator : Uses this kernel if y holds labels.
+    ColumnKernel : Kernel on some of the columns.
 
     References
     ----------
     .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
        KSD", arXiv:2503.04820, 2025.
-    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
 
     Examples
     --------
@@ -735,22 +648,6 @@ class IndicatorKernel(Kernel):
         self.balanced = balanced
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
-        """Compute the Gram matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples_X,) or (n_samples_X, n_columns)
-            Labels of the first sample.
-        Y : array-like of shape (n_samples_Y,) or (n_samples_Y, n_columns), default=None
-            Labels of the second sample. If None, `X` is used.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-            1 for each pair of rows with equal labels, else 0. If `balanced` is True,
-            each 1 is divided by the number of times that the label occurs in X and Y.
-            The values are float32 if all labels are float32, else float64.
-        """
         self.check_params()
         parts = read_both(self, X, Y)
         n, m = len(parts[0]), len(parts[-1])
@@ -764,40 +661,12 @@ class IndicatorKernel(Kernel):
         check_flag(self.balanced, "balanced")
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Compute the kernel of all rows of A with all rows of B, without any checks.
-
-        Parameters
-        ----------
-        A : ndarray of shape (n_rows_A, n_columns)
-            First block of rows.
-        B : ndarray of shape (n_rows_B, n_columns)
-            Second block of rows.
-
-        Returns
-        -------
-        K : ndarray of shape (n_rows_A, n_rows_B)
-            1 for each pair of rows that are equal in all columns, else 0.
-        """
         equal = np.ones((len(A), len(B)), dtype=bool)
         for a, b in zip(A.T, B.T, strict=True):
             equal &= a[:, np.newaxis] == b
         return equal.astype(A.dtype)
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Compute the kernel of each row of A with the same row of B.
-
-        Parameters
-        ----------
-        A : ndarray of shape (n_rows, n_columns)
-            First block of rows.
-        B : ndarray of shape (n_rows, n_columns)
-            Second block of rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n_rows,)
-            1 for each pair of rows that are equal in all columns, else 0.
-        """
         return np.all(A == B, axis=1).astype(A.dtype)
 
 
@@ -809,17 +678,7 @@ def sample_dtype(kernels: list[KernelLike]) -> Any:
 
 
 def refuse_balanced(kernels: list[KernelLike], why: str, name: str = "kernel") -> None:
-    """Refuse kernels whose values depend on how many rows have a label.
-
-    Parameters
-    ----------
-    kernels : list of kernel objects
-        Kernels.
-    why : str
-        For what they are refused, and why, for the error message.
-    name : str, default="kernel"
-        Name of the parameter.
-    """
+    """Raise an error for kernels whose values depend on the counts of labels."""
     for kernel in kernels:
         if isinstance(kernel, IndicatorKernel) and kernel.balanced:
             raise ValueError(f"{name} == {kernel!r}, must not be balanced {why}.")
@@ -855,21 +714,18 @@ class _GramMatrix(np.ndarray):
 class PrecomputedKernel(RowKernel):
     """Kernel from a Gram matrix, for strings, graphs and anything else.
 
-    The rows of X and y are positions in the matrix: one column of integers from 0 on.
-    So tests, designs, cross-validation and pooling over several matrices work for data
-    that are not numbers, such as graphs [1]_.
+    The rows of X and y are positions in the matrix. Graph kernels are an example [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     K : array-like of shape (n_objects, n_objects)
-        Gram matrix of all objects, symmetric.
+        Symmetric Gram matrix of all objects.
 
     See Also
     --------
-    FunctionKernel : A kernel from a function of two blocks of rows.
-    skdiscrepancy.mmd_from_gram : The statistic from the blocks of a Gram matrix.
+    FunctionKernel : A kernel from a function.
 
     References
     ----------
@@ -897,7 +753,7 @@ class PrecomputedKernel(RowKernel):
         Parameters
         ----------
         deep : bool, default=True
-            False returns a view of an array whose repr is its shape.
+            False returns a view whose repr is its shape.
 
         Returns
         -------
@@ -915,7 +771,6 @@ class PrecomputedKernel(RowKernel):
         return PrecomputedKernel(self.K)
 
     def check_params(self) -> None:
-        """Refuse a matrix that is not square, finite and symmetric."""
         check_gram(self.K, "K")
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -956,30 +811,24 @@ ASYMMETRY = 1e-2
 
 
 class FunctionKernel(RowKernel):
-    """Kernel from a function of two blocks of rows, or from a name of scikit-learn.
+    """Kernel from a function of two blocks of rows, or a name.
 
-    Any positive definite function is a kernel [1]_. The function is evaluated tile by
-    tile, so it never sees all rows at once. If you pass a function as `kernel` to an
-    estimator, a score or a test, it becomes a `FunctionKernel`.
+    A function that you pass as `kernel` becomes a `FunctionKernel`. It must be
+    symmetric and positive definite [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     function : callable or str
-        A callable takes two arrays of shape (n_rows_A, n_features) and (n_rows_B,
-        n_features) and returns their Gram matrix of shape (n_rows_A, n_rows_B), as for
-        :class:`sklearn.svm.SVC`. A string is a name of
-        :func:`sklearn.metrics.pairwise.pairwise_kernels`, such as "sigmoid" or "chi2".
-        If your data are sparse, a callable gets two ``scipy.sparse.csr_array``. The
-        arrays are read-only, and the kernel must be symmetric.
+        Returns the Gram matrix of two read-only blocks of rows. A string is a name of
+        :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     params : dict or None, default=None
         Keywords for the function.
 
     See Also
     --------
-    PrecomputedKernel : A kernel from a Gram matrix.
-    RowKernel : Base class for a kernel with parameters of its own.
+    RowKernel : Base class for any other kernel.
 
     References
     ----------
@@ -1005,11 +854,10 @@ class FunctionKernel(RowKernel):
 
     @property
     def takes_sparse(self) -> bool:
-        """Whether the kernel takes sparse data. A callable must take them."""
+        """Whether `gram` takes ``scipy.sparse.csr_array``."""
         return not (isinstance(self.function, str) and self.function in DENSE_ONLY)
 
     def check_params(self) -> None:
-        """Refuse what cannot be called with two blocks of rows and `params`."""
         functions, named = kernel_metrics(), isinstance(self.function, str)
         function: Any = functions.get(self.function) if named else self.function
         if not callable(function):
@@ -1129,16 +977,14 @@ class VectorKernel(RowKernel):
 class LinearKernel(VectorKernel):
     r"""Linear kernel :math:`\langle x, y \rangle`.
 
-    It compares means only: the squared MMD is the squared distance of the means, and
-    HSIC is the sum of the squared covariances of all pairs of columns. Linear CKA [1]_
-    of two representations is HSIC with this kernel, normalised.
+    The squared MMD is the squared distance of means, and HSIC the sum of squared
+    covariances, which linear CKA normalises [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     See Also
     --------
-    PolynomialKernel : Powers of the inner product.
-    CosineKernel : Inner product of rows that are scaled to length one.
+    PolynomialKernel : Compares all moments up to an order.
 
     References
     ----------
@@ -1156,7 +1002,7 @@ class LinearKernel(VectorKernel):
 class PolynomialKernel(RowKernel):
     r"""Polynomial kernel :math:`(\gamma \langle x, y \rangle + c)^{\mathrm{degree}}`.
 
-    With the defaults this is the kernel of the Kernel Inception Distance (KID) [1]_.
+    The defaults give the kernel of the Kernel Inception Distance (KID) [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -1165,13 +1011,13 @@ class PolynomialKernel(RowKernel):
     degree : int, default=3
         Degree of the polynomial.
     gamma : float or None, default=None
-        Factor of the inner product. None: one over the number of features.
+        Factor. None is one over the number of columns.
     coef0 : float, default=1
-        Constant c that is added to the inner product.
+        The constant c.
 
     See Also
     --------
-    LinearKernel : The inner product itself.
+    LinearKernel : Compares means only.
 
     References
     ----------
@@ -1194,7 +1040,6 @@ class PolynomialKernel(RowKernel):
     takes_sparse = True
 
     def check_params(self) -> None:
-        """Refuse parameters for which the kernel is not positive definite."""
         check_number(self.degree, "degree", integer=True, least=1)
         check_number(self.coef0, "coef0")
         check_number(self.gamma, "gamma", strict=True, optional=True)
@@ -1220,14 +1065,14 @@ class PolynomialKernel(RowKernel):
 class CosineKernel(VectorKernel):
     r"""Cosine of the angle between rows, :math:`\langle x, y \rangle / (|x| |y|)`.
 
-    The length of a row makes no difference, as for texts of different lengths [1]_. A
-    row of zeros has the value 0 with every row.
+    It compares directions, as for texts of different lengths [1]_. A row of zeros has
+    the value 0 with every row.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     See Also
     --------
-    LinearKernel : The inner product itself.
+    LinearKernel : Compares means only.
 
     References
     ----------
@@ -1259,7 +1104,6 @@ class CentredKernel(RowKernel):
         self.origin = origin
 
     def check_params(self) -> None:
-        """Refuse an origin that is not a row of numbers."""
         if self.origin is not None:
             check_rows(np.atleast_2d(np.asarray(self.origin)), "origin")
 
@@ -1288,25 +1132,23 @@ class CentredKernel(RowKernel):
 
 
 class EnergyKernel(CentredKernel):
-    r"""Energy kernel :math:`|x - o|^a + |y - o|^a - |x - y|^a`, Euclidean norms.
+    """Energy kernel :math:`|x - o|^a + |y - o|^a - |x - y|^a`, Euclidean norms.
 
-    The squared MMD with this kernel is the energy distance, and HSIC is the squared
-    distance covariance [1]_. The origin o changes neither of them. There is no
-    bandwidth to choose.
+    The squared MMD is the energy distance, and HSIC the squared distance covariance
+    [1]_, for any origin o.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     exponent : float, default=1
-        Exponent a of the distances, above 0 and below 2.
+        Exponent a, above 0 and below 2.
     origin : array-like of shape (n_features,) or None, default=None
-        The point o. None: the mean of all rows that the estimator takes its kernels
-        from, or zero if you call the kernel as a function.
+        The point o. None is the mean of all rows.
 
     See Also
     --------
-    LaplaceKernel : A bounded kernel with a bandwidth, with the same cost on one column.
+    LaplaceKernel : A bounded kernel with a bandwidth.
 
     References
     ----------
@@ -1329,7 +1171,6 @@ class EnergyKernel(CentredKernel):
         self.exponent = exponent
 
     def check_params(self) -> None:
-        """Refuse exponents for which the kernel is not positive definite."""
         check_number(self.exponent, "exponent", strict=True)
         if self.exponent >= 2:
             must = "must be a number above 0 and below 2."
@@ -1361,33 +1202,21 @@ class EnergyKernel(CentredKernel):
 class AffineKernel(CentredKernel):
     r"""Affine kernel :math:`3/2 + \langle x - o, y - o \rangle / l^2`.
 
-    With this kernel, KSD tests two identities that hold for every density that vanishes
-    fast enough far away and at boundaries. The mean of the gradient s(x) of the
-    log-density is 0, and the mean of :math:`s(x) (x - o)^\top` is minus the identity
-    matrix. So the kernel is sensitive to means, scales and correlations [1]_, and to
-    nothing else. If o is the mean of the rows, KSD leaves out each row from its own
-    mean. :func:`ksd_test` pools it with other kernels. MMD with this kernel compares
-    means only.
-
-    KSD has a further term with this kernel, which raises the power against a change of
-    the scale of all columns. The Stein kernel, times :math:`l^2`, has the additional
-    term :math:`g(x) g(y) / 5`, with :math:`g(x) = s(x)^\top (x - o) + d` for d columns.
+    With this kernel, KSD is sensitive to means, scales and correlations only [1]_, and
+    MMD to means only.
 
     Read more in the :ref:`User Guide <ksd>`.
 
     Parameters
     ----------
     bandwidth : float or None, default=None
-        The length l. None: the root mean square of the deviations from the origin, over
-        the rows and columns that the estimator takes its kernels from, or 1 if you call
-        the kernel as a function.
+        The length l. None is the root mean square of x - o.
     origin : array-like of shape (n_features,) or None, default=None
-        The point o. None: the mean of all rows that the estimator takes its kernels
-        from, or zero if you call the kernel as a function.
+        The point o. None is the mean of all rows.
 
     See Also
     --------
-    LinearKernel : The inner product itself.
+    LinearKernel : Compares means only.
 
     References
     ----------
@@ -1410,7 +1239,6 @@ class AffineKernel(CentredKernel):
         self.origin = origin
 
     def check_params(self) -> None:
-        """Refuse a bandwidth or an origin that is not usable."""
         super().check_params()
         check_number(self.bandwidth, "bandwidth", strict=True, optional=True)
 
@@ -1461,22 +1289,18 @@ class CovarianceKernel(CentredKernel):
     r"""Covariance kernel :math:`\langle x - o, y - o \rangle^2`, with the mean as o.
 
     It compares covariances only: the squared MMD is the squared Frobenius norm of the
-    difference of the second moments about o [1]_. In a collection with other kernels,
-    it detects changes of covariance in many columns. Outliers have a large weight,
-    because k(x, x) is the fourth power of the distance of x from o.
+    difference of the second moments about o [1]_. Outliers have a large weight.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     origin : array-like of shape (n_features,) or None, default=None
-        The point o. None: the mean, without weights, of all rows that the estimator
-        takes its kernels from, or zero if you call the kernel as a function.
+        The point o. None is the mean of all rows.
 
     See Also
     --------
     LinearKernel : Compares means only.
-    PolynomialKernel : Compares all moments up to an order.
 
     References
     ----------
@@ -1509,37 +1333,26 @@ MAX_DENSE = 1024
 class FeatureKernel(VectorKernel):
     r"""Kernel from a transformer, :math:`k(x, y) = \langle T(x), T(y) \rangle`.
 
-    Any transformer of scikit-learn is a kernel: the random features of
-    :class:`~sklearn.kernel_approximation.RBFSampler`, the
-    :class:`~sklearn.kernel_approximation.Nystroem` approximation [1]_ of any other
-    kernel, a :class:`~sklearn.feature_extraction.text.TfidfTransformer`, or the last
-    layer of a network in a :class:`~sklearn.preprocessing.FunctionTransformer`.
-
-    Estimators fit a clone of the transformer in `fit`, to the reference sample. Scores
-    and tests of two samples fit it to both samples together. Scores with a complete
-    design take linear time in the number of rows, and so do MMD tests with
-    `n_components`, which does not change the features of this kernel.
-
-    Permutation tests are exact if the features are a function of both samples together.
-    For arrays this is so, because the rows are sorted before the transformer is fitted.
+    T is any transformer of scikit-learn, such as
+    :class:`~sklearn.kernel_approximation.Nystroem` [1]_. `fit` fits a clone to the
+    reference sample. Tests of arrays fit it to both samples and stay exact. Complete
+    designs take linear time.
 
     Read more in the :ref:`User Guide <own_kernels>`.
 
     Parameters
     ----------
     transformer : transformer
-        Has `fit` and `transform`. `transform` returns one row of numbers for each row,
-        as an array or as a sparse matrix. To keep a fitted transformer, pass
-        ``sklearn.frozen.FrozenEstimator(transformer)``.
+        To keep a fitted transformer, wrap it in a
+        :class:`~sklearn.frozen.FrozenEstimator`.
 
     Attributes
     ----------
     transformer_ : transformer
-        The fitted transformer. Only the kernels in `kernels_` of an estimator have it.
+        Fitted transformer.
 
     See Also
     --------
-    LinearKernel : The inner product of the rows themselves.
     FunctionKernel : A kernel from a function.
 
     References
@@ -1563,7 +1376,6 @@ class FeatureKernel(VectorKernel):
         self.transformer = transformer
 
     def check_params(self) -> None:
-        """Refuse what cannot be fitted and cannot transform."""
         methods = ("fit", "transform", "get_params")
         known = all(callable(getattr(self.transformer, m, None)) for m in methods)
         if not known or isinstance(self.transformer, type):
@@ -1597,12 +1409,12 @@ class FeatureKernel(VectorKernel):
         return kernel
 
     def transform(self, A: Any) -> Any:
-        """Compute the features of a block of rows.
+        """Compute the features of rows.
 
         Parameters
         ----------
         A : {ndarray, csr_array} of shape (n_rows, n_features)
-            Block of rows.
+            Rows.
 
         Returns
         -------
@@ -1630,23 +1442,6 @@ class FeatureKernel(VectorKernel):
         return F
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
-        """Compute the Gram matrix.
-
-        If the kernel is not from an estimator, the transformer is fitted to both
-        samples first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples_X, n_features)
-            First sample.
-        Y : array-like of shape (n_samples_Y, n_features), default=None
-            Second sample; `X` itself if None.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-            Values of the kernel.
-        """
         self.check_params()
         if hasattr(self, "transformer_"):
             return super().__call__(X, Y)

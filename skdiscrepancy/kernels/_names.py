@@ -78,30 +78,28 @@ KINDS = (Kernel, GaussianProcessKernel)
 def check_kernel(
     kernel: Any, name: str = "kernel", names: Iterable[str] = tuple(KERNELS)
 ) -> list[KernelLike]:
-    """Return the kernels that a parameter names, bandwidths still to be chosen.
+    """Return kernel objects for names, functions and kernel objects.
 
-    The names are those of the kernels of [1]_.
+    The names are those of [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     kernel : str, kernel object, callable, or a tuple or list of them
-        A name, a kernel of this module or of :mod:`sklearn.gaussian_process.kernels`,
-        or a function that returns the Gram matrix of two blocks of rows.
+        Names, kernels, or functions of two blocks of rows.
     name : str, default="kernel"
         Name of the parameter, for error messages.
     names : iterable of str, optional
-        Names that are allowed, by default all names.
+        Allowed names, by default all.
 
     Returns
     -------
     kernels : list of kernel objects
-        Those given, and new ones for names.
+        Kernels.
 
     See Also
     --------
-    Kernel : Is the base class of the kernels.
     skdiscrepancy.bandwidths.kernel_collection : Also chooses the bandwidths.
 
     References
@@ -217,11 +215,7 @@ MAX_LETTERS = 40
 
 
 def kernel_name(kernel: Any) -> str:
-    """Return what a table or a legend calls a kernel, without the bandwidth.
-
-    The parts of a sum or product have their bandwidths in brackets, because there is
-    not one bandwidth for a column of a table or an axis of a figure.
-    """
+    """Return the name of a kernel without its bandwidth, for a table or a legend."""
     if isinstance(kernel, CombinedKernel):
         is_sum, parts = isinstance(kernel, SumKernel), (kernel.first, kernel.second)
         names = [_part_name(part, () if is_sum else SumKernel) for part in parts]
@@ -264,20 +258,7 @@ def kernel_bandwidth(kernel: Any) -> float:
 
 
 def kernel_columns(kernels: Sequence[Any]) -> dict[str, Any]:
-    """Return the columns of a table that say which kernels there are.
-
-    Parameters
-    ----------
-    kernels : list of kernels, or of tuples of kernels on several variables
-        The kernels.
-
-    Returns
-    -------
-    columns : dict
-        `kernel` and `bandwidth`; for pairs of a kernel on X and a kernel on y also
-        `target_kernel` and `target_bandwidth`; for more variables `kernel` and a
-        bandwidth for each variable, `bandwidth_0` and so on.
-    """
+    """Return the columns of a table that say which kernels there are."""
     if not (kernels and isinstance(kernels[0], tuple)):
         return {
             "kernel": [kernel_name(kernel) for kernel in kernels],
@@ -333,10 +314,7 @@ def choose_target_kernels(target_kernel: Any, y: Any, kernels: list[Any]) -> lis
 
 
 def is_for_columns(kernel: KernelLike, *kinds: type) -> bool:
-    """Return whether a kernel has a part of some kinds, or with a metric.
-
-    A metric is for several columns that belong together.
-    """
+    """Return whether a kernel has a part of some kinds, or with a metric."""
     parts = kernel.members() if isinstance(kernel, Kernel) else []
     return any(
         isinstance(part, kinds) or getattr(part, "metric", None) is not None

@@ -73,39 +73,32 @@ def search_compare(
     test_fraction: float | None = None,
     names: Sequence[Any] | None = None,
 ) -> ComparisonResult:
-    """Compare the candidates of a search over the same splits.
+    r"""Compare the candidates of a search over the same splits.
 
-    Which candidates of a :class:`~sklearn.model_selection.GridSearchCV` are really
-    worse than the best one, and which of them only by chance? All candidates are scored
-    on the same splits, so their scores are compared split by split. The training rows
-    of the splits overlap, so the scores of different splits are correlated. The
-    variance of a mean difference is therefore not s^2 / k, for k splits and the
-    variance s^2 of the differences, but s^2 (1 / k + n_test / n_train) [1]_, with
-    Student's t distribution with k - 1 degrees of freedom.
+    Use it to ask which candidates are worse by more than chance. Because splits share
+    training rows, the variance of a mean difference is
+    :math:`s^2 (1 / k + n_\mathrm{test} / n_\mathrm{train})` [1]_ for k splits.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
     Parameters
     ----------
     search : GridSearchCV, RandomizedSearchCV or dict
-        Fitted search, such as one with :data:`neg_ksd_scorer` as `scoring`, or its
-        `cv_results_`.
+        Fitted search, or its `cv_results_`.
     metric : str, default="score"
-        Name of the score, for a search with several scores.
+        Name of the score.
     test_fraction : float or None, default=None
-        Fraction of the rows in each test set. None is 1 / n_splits, as in k-fold
-        cross-validation.
+        Fraction of the rows in each test set. None is 1 / n_splits.
     names : list of length n_candidates or None, default=None
         Names of the candidates. None takes their parameters.
 
     Returns
     -------
     result : ComparisonResult
-        The candidate with the largest mean score is the best, as in scikit-learn.
+        Comparison. The largest mean score is the best.
 
     See Also
     --------
-    KSDScorer : Scores a density, without its normalising constant.
     skdiscrepancy.ksd_compare : Compares fitted models on other rows.
 
     References
@@ -181,22 +174,9 @@ STEP = 1e-4
 class KSDScorer(BaseEstimator):
     """Negative kernel Stein discrepancy between a fitted density and held-out rows.
 
-    Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
-    :func:`~sklearn.model_selection.cross_val_score` and similar functions. A larger
-    score means a better fit. KSD does not need the normalising constant of the density
-    [1]_, [2]_. If the constant is known, the log-likelihood, which is the `score` of
-    most density estimators, chooses better models; see the user guide.
-
-    A score far above zero is noise, not a good fit, because the squared KSD is never
-    negative. A density that is much too rough, such as a KernelDensity with a tiny
-    bandwidth, has large gradients and therefore noisy scores, so it can win a search by
-    chance. Leave out such candidates, and do not trust a best score far above zero.
-
-    For a pipeline, the last step is scored, in the space of the transformed rows. Do
-    not compare pipelines that transform the rows differently. For a
-    :class:`~skdiscrepancy.KSDEstimator`, the fitted model is scored, so a search over
-    ``KSDEstimator(GaussianMixture())`` gives the same scores as a search over
-    ``GaussianMixture()``.
+    Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. It needs no
+    normalising constant [1]_; if you know the constant, choose by log-likelihood. Leave
+    out very rough densities, whose scores are noise.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -205,32 +185,27 @@ class KSDScorer(BaseEstimator):
     kernel : str, kernel object or list of them, default="gaussian"
         Kernels, twice differentiable.
     bandwidth_factor : float, default=0.125
-        Bandwidth of the kernels that do not have their own, as a multiple of the median
-        distance between the held-out rows. All candidates of a search are scored with
-        the same bandwidth. With a factor of 1, a search picks the flattest candidate.
+        Bandwidth as a multiple of the median distance between held-out rows.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
-        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+        Pairs of rows that enter the statistic: all pairs for "u" and "v", fewer for
+        others; see :mod:`skdiscrepancy.designs`.
     normalize : bool, default=False
         Divide the statistic of each kernel by its scale sigma_k.
     pooling : {"fuse", "mean", "max"} or None, default="mean"
-        How to combine the statistics of several kernels. "fuse" is a smooth maximum.
-        None requires a single kernel.
+        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
+        and None requires a single kernel.
     n_jobs : int or None, default=None
-        Number of threads. The score does not depend on it.
+        Number of threads. Results do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
-        The global generator of numpy is never used.
+        Seeds everything that is drawn. None draws anew in every call.
 
     See Also
     --------
-    HyvarinenScorer : Scores a density by score matching, without a kernel.
+    HyvarinenScorer : Scores a density by score matching.
 
     References
     ----------
-    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
-       fit", ICML 2016.
-    .. [2] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
        goodness-of-fit tests", ICML 2016.
 
     Examples
@@ -244,11 +219,6 @@ class KSDScorer(BaseEstimator):
     >>> search = GridSearchCV(KernelDensity(), grid, scoring=KSDScorer()).fit(X)
     >>> search.best_params_
     {'bandwidth': 0.4}
-
-    A bandwidth of 0.1 is too small, so the mean score is lower:
-
-    >>> search.cv_results_["mean_test_score"].round(2).tolist()
-    [-0.69, -0.19]
     """
 
     _: KW_ONLY
@@ -261,12 +231,12 @@ class KSDScorer(BaseEstimator):
     random_state: RandomStateLike = None
 
     def __call__(self, estimator: Any, X: ArrayLike, y: Any = None) -> float:
-        """Score a fitted density.
+        """Score a fitted model.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted density estimator or KSDEstimator, or a pipeline that ends with one.
+            Fitted model, or a pipeline whose last step is scored.
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
@@ -275,7 +245,7 @@ class KSDScorer(BaseEstimator):
         Returns
         -------
         score : float
-            Negative squared KSD. A larger score means a better fit.
+            Score, larger for a better fit.
         """
         factor = check_number(self.bandwidth_factor, "bandwidth_factor", strict=True)
         kernels = check_differentiable(self.kernel)
@@ -293,31 +263,16 @@ class KSDScorer(BaseEstimator):
 class HyvarinenScorer(BaseEstimator):
     r"""Negative Hyvarinen score of a fitted density (score matching).
 
-    Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
-    :func:`~sklearn.model_selection.cross_val_score` and similar functions. A larger
-    score means a better fit. Like KSD, score matching does not need the normalising
-    constant of the density, and it has no kernel to choose.
-
-    The Hyvarinen score is the mean of :math:`\|s(x)\|^2 / 2 + \nabla \cdot s(x)` over
-    held-out rows, where s is the gradient of the log-density [1]_. Up to a constant
-    that depends only on the data, it is half the Fisher divergence, the limit of KSD
-    for small bandwidths. The divergence of s is computed by central differences with
-    steps of 1e-4 standard deviations of a column. For d columns, this takes 2 d + 1
-    evaluations of s.
-
-    Use it only for densities with a continuous gradient that is smooth at the scale of
-    these steps. The score is meaningless if the gradient jumps, as for a Laplace
-    distribution or a KernelDensity with the exponential kernel on one column. If rows
-    are equal, as in rounded data, the score rewards narrow components at these rows
-    even more than the log-likelihood does.
-
-    For a pipeline, the last step is scored, in the space of the transformed rows.
+    Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. The
+    Hyvarinen score is the mean of :math:`\|s(x)\|^2 / 2 + \nabla \cdot s(x)` for the
+    gradient s of the log-density [1]_, in 2 d + 1 evaluations for d columns. Do not use
+    it for rounded data, or if s jumps.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     See Also
     --------
-    KSDScorer : Scores a density by the kernel Stein discrepancy.
+    KSDScorer : Scores a density by KSD.
 
     References
     ----------
@@ -331,9 +286,6 @@ class HyvarinenScorer(BaseEstimator):
     >>> from skdiscrepancy.model_checking import HyvarinenScorer
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
     >>> density = EmpiricalCovariance().fit(X)
-
-    The density does not fit shifted rows, so their score is lower:
-
     >>> round(HyvarinenScorer()(density, X), 2)
     0.96
     >>> round(HyvarinenScorer()(density, X + 1), 2)
@@ -341,12 +293,12 @@ class HyvarinenScorer(BaseEstimator):
     """
 
     def __call__(self, estimator: Any, X: ArrayLike, y: Any = None) -> float:
-        """Score a fitted density.
+        """Score a fitted model.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted density estimator or KSDEstimator, or a pipeline that ends with one.
+            Fitted model, or a pipeline whose last step is scored.
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
@@ -355,7 +307,7 @@ class HyvarinenScorer(BaseEstimator):
         Returns
         -------
         score : float
-            Negative mean Hyvarinen score. A larger score means a better fit.
+            Score, larger for a better fit.
         """
         model, X = last_step(estimator, X)
         score = log_density_gradient_of(model)
@@ -376,35 +328,28 @@ class HyvarinenScorer(BaseEstimator):
 class MMDScorer(BaseEstimator):
     """Negative maximum mean discrepancy between held-out rows and draws from a model.
 
-    Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
-    :func:`~sklearn.model_selection.cross_val_score` and similar functions. A larger
-    score means a better fit. The scorer compares samples [1]_, so the model needs a
-    method `sample`, but no density. The kernels are the defaults of
-    :class:`~skdiscrepancy.MMDEstimator`. Their bandwidths depend on the held-out rows
-    alone, so all candidates of a search are scored with the same kernels. For a
-    pipeline, the last step is scored, in the space of the transformed rows.
+    Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. The model
+    needs a method `sample`, but no density [1]_.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     Parameters
     ----------
     n_samples : int or None, default=None
-        Number of rows to draw from the model. None draws as many rows as there are
-        held-out rows.
+        Number of draws. None is the number of rows.
     normalize : bool, default=False
         Divide the statistic of each kernel by its scale sigma_k.
     pooling : {"fuse", "mean", "max"} or None, default="mean"
-        How to combine the statistics of several kernels. "fuse" is a smooth maximum.
-        None requires a single kernel.
+        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
+        and None requires a single kernel.
     n_jobs : int or None, default=None
-        Number of threads. The score does not depend on it.
+        Number of threads. Results do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=0
-        Seeds the draws. None draws new ones in every call. The global generator of
-        numpy is never used.
+        Seeds everything that is drawn. None draws anew in every call.
 
     See Also
     --------
-    KSDScorer : Scores models whose log-density has a gradient, without drawing rows.
+    KSDScorer : Scores a density by KSD.
 
     References
     ----------
@@ -416,9 +361,6 @@ class MMDScorer(BaseEstimator):
     >>> from sklearn.neighbors import KernelDensity
     >>> from skdiscrepancy.model_checking import neg_mmd_scorer
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
-
-    A density that is fitted to shifted rows has a lower score:
-
     >>> round(neg_mmd_scorer(KernelDensity().fit(X), X), 2)
     -0.02
     >>> round(neg_mmd_scorer(KernelDensity().fit(X + 2), X), 2)
@@ -438,7 +380,7 @@ class MMDScorer(BaseEstimator):
         Parameters
         ----------
         estimator : estimator
-            Fitted model with a method `sample`, or a pipeline that ends with one.
+            Fitted model, or a pipeline whose last step is scored.
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
@@ -447,7 +389,7 @@ class MMDScorer(BaseEstimator):
         Returns
         -------
         score : float
-            Negative squared MMD. A larger score means a better fit.
+            Score, larger for a better fit.
         """
         options: dict[str, Any] = {"integer": True, "least": 2, "optional": True}
         n = check_number(self.n_samples, "n_samples", **options)
@@ -520,36 +462,32 @@ def stein_thinning(
 ) -> np.ndarray:
     r"""Choose the few rows of a sample that represent a model best.
 
-    Use Stein thinning to compress a Markov chain, and to correct its bias, for example
-    from a burn-in that is too short. Each step adds the row that makes the KSD between
-    the chosen rows and the model smallest [1]_. A row can be chosen more than once. The
-    kernel is the inverse multiquadric :math:`(1 + (x - y)^\top \Gamma (x - y))^{-1/2}`.
-    Takes O(n) time for each chosen row, and O(n) memory.
+    Use it to compress a Markov chain and correct its bias. Each step adds the row that
+    makes the KSD of the chosen rows smallest [1]_, in O(n) time, for the kernel
+    :math:`(1 + (x - y)^\top \Gamma (x - y))^{-1/2}`.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Sample, for example the states of a Markov chain.
+        Sample.
     gradients : array-like of shape (n_samples, n_features)
-        Gradients of the log-density of the model at the rows of X.
+        Gradients of the log-density at the rows.
     n_points : int
         Number of rows to choose.
     standardize : bool, default=True
         First divide each column by its mean absolute deviation.
     preconditioner : {"id", "med", "cov"}, default="id"
-        The matrix :math:`\Gamma` of the kernel. "id" is the identity matrix. "med" is
-        the identity matrix divided by the squared median distance between rows. "cov"
-        is the inverse of the covariance matrix.
+        Matrix :math:`\Gamma`: identity, identity over the squared median distance, or
+        inverse covariance.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        1 or more shows the percentage done and the time left.
 
     Returns
     -------
     indices : ndarray of shape (n_points,)
-        Indices of the chosen rows, in the order of their choice.
+        Indices of the chosen rows.
 
     See Also
     --------
@@ -566,9 +504,6 @@ def stein_thinning(
     >>> from skdiscrepancy.model_checking import stein_thinning
     >>> X = np.random.RandomState(0).normal(size=(200, 2)) + 0.5
     >>> chosen = stein_thinning(X, -X, 20)
-
-    The model has mean 0. The mean of the sample is biased, and thinning corrects it:
-
     >>> X.mean(axis=0).round(2).tolist()
     [0.43, 0.51]
     >>> X[chosen].mean(axis=0).round(2).tolist()
@@ -664,9 +599,9 @@ class SteinThinning(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Sample.
         y : array-like of shape (n_samples,), default=None
-            Target that is passed to the `fit` method of the model.
+            Target for the `fit` method of the model.
         gradients : array-like of shape (n_samples, n_features), default=None
-            Gradients of the log-density at the rows of X, used instead of the model.
+            Gradients of the log-density at the rows, instead of the model.
 
         Returns
         -------
