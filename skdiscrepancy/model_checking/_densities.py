@@ -549,8 +549,7 @@ class SteinThinning(BaseEstimator):
     preconditioner : {"id", "med", "cov"}, default="id"
         Matrix of the inverse multiquadric kernel; see :func:`stein_thinning`.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
