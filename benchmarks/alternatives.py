@@ -3,8 +3,8 @@
 Usage: ``python benchmarks/alternatives.py``. Reads the measurements in
 ``benchmarks/results`` and writes one table for each alternative to
 ``benchmarks/results/alternatives``, and the table of incomplete designs without the
-targets. The appendix of the documentation shows or links these tables. A full run of ``run.py``
-writes them too.
+targets. The appendix of the documentation shows or links these tables. A full run of
+``run.py`` writes them too.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -401,8 +401,7 @@ def drift_report(
         Seeds the resamples and the halves of the rows. None draws new ones in every
         call. The global generator of numpy is never used.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        1 or more shows the percentage done and the time left.
     **params : dict
         Parameters of :func:`skdiscrepancy.mmd_test`.
 

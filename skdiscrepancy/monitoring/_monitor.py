@@ -721,8 +721,7 @@ class DriftMonitor(StreamHistory):
         Seeds the simulated streams. None draws new streams in every call. The global
         generator of numpy is never used.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more, as a bar
-        of tqdm if it is installed, and print nothing if 0.
+        1 or more shows the percentage done and the time left.
 
     Attributes
     ----------

@@ -229,7 +229,7 @@ class SequentialTest(StreamHistory):
 
     def _take(self, names: list[str], tables: list[Any], n: int) -> None:
         """Learn from rows of the warm-up, and bet on later rows."""
-        start = max(0, min(self.n_warmup - self.n_seen_, n))
+        start = max(0, min(int(self.n_warmup) - self.n_seen_, n))
         if start:
             self._warm = [*self._warm, [take_rows(Z, np.arange(start)) for Z in tables]]
             parts = zip(names, zip(*self._warm, strict=True), strict=True)
