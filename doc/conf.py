@@ -38,12 +38,45 @@ nitpicky = True
 # Without a network, most names of other projects are not known.
 nitpick_ignore_regex = [("py:.*", r"(matplotlib|numpy|pandas|scipy|sklearn)\..*")]
 
+
+def methods_of(cls):
+    """Divide the methods of a class into those of its page and those of other pages.
+
+    A method of a public base class is on the page of that class, and scikit-learn
+    documents its own methods.
+    """
+    own, others = [], {}
+    for name, _ in inspect.getmembers(cls, callable):
+        bases = [c for c in cls.__mro__ if getattr(vars(c).get(name), "__doc__", "")]
+        # scikit-learn makes methods that set requests of metadata.
+        if not bases or re.match(r"_(?!_call__)|set_\w+_request|get_metadata", name):
+            continue
+        base = bases[0]
+        package = base.__module__.rpartition(".")[0]
+        if base is not cls and base.__name__ in dir(sys.modules.get(package)):
+            others.setdefault(f":class:`~{package}.{base.__name__}`", []).append(name)
+        elif base.__module__.startswith("sklearn."):
+            others.setdefault("scikit-learn", []).append(name)
+        else:
+            own.append(name)
+    return own, others
+
+
 # API reference
 autosummary_generate = True
+PUBLIC = [getattr(skdiscrepancy, name) for name in skdiscrepancy.__all__]
+autosummary_context = {
+    "documented": {
+        f"{module.__name__}.{name}": methods_of(getattr(module, name))
+        for module in (skdiscrepancy, *filter(inspect.ismodule, PUBLIC))
+        for name in module.__all__
+        if inspect.isclass(getattr(module, name))
+    }
+}
 # Types are in the docstrings.
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
-# The templates list the methods.
+# The template of a class documents its methods.
 numpydoc_show_class_members = False
 
 # Other projects. Without a network the few names in these files are known; terms such
@@ -144,11 +177,14 @@ html_sidebars = {
 }
 
 
-def skip_member(app, what, name, obj, skip, options):
-    """Leave out the methods that scikit-learn makes for the routing of metadata."""
-    # False would show private members, too.
-    routing = re.fullmatch(r"set_\w+_request|get_metadata_routing", name)
-    return True if routing else None
+def link_parameters(app, what, name, obj, options, lines):
+    """Link to parameters that a function shares with another, instead of repeating."""
+    shared = "**params : dict"
+    raw = (inspect.getdoc(getattr(obj, "__wrapped__", None)) or "").splitlines()
+    if shared in raw:
+        own = {n for line in raw for n in line.partition(" : ")[0].split(", ")}
+        others = [n for n in inspect.signature(obj).parameters if n not in own]
+        lines[:] = [", ".join(others) if line == shared else line for line in raw]
 
 
 def mend_docstring(app, what, name, obj, options, lines):
@@ -190,7 +226,7 @@ def find_other_name(app, env, node, contnode):
 def setup(app):
     """Connect to Sphinx."""
     app.add_config_value("search_words", {}, "env")
-    app.connect("autodoc-skip-member", skip_member)
+    app.connect("autodoc-process-docstring", link_parameters, priority=100)
     app.connect("autodoc-process-docstring", mend_docstring, priority=900)
     app.connect("doctree-read", add_search_words)
     app.connect("missing-reference", find_other_name)

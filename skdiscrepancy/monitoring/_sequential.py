@@ -434,8 +434,8 @@ class SequentialHSICTest(SequentialTest):
     targets of rows 1 and 2, 3 and 4 and so on must be exchangeable given all earlier
     rows.
 
-    Two rows take constant time and memory, O(`n_components`^2) for each product of a
-    kernel on X with a kernel on y.
+    Two rows take constant time and memory, which grow with the square of
+    `n_components`.
 
     Read more in the :ref:`User Guide <sequential>`.
 
