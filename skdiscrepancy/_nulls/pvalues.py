@@ -42,53 +42,37 @@ CHANGES = ("location or shape", "scale, spread or correlation")
 class TestResult(SizedResult):
     """Result of a test: the statistic, its p-value and the null distribution.
 
-    The p-value is the rank of your data among the resamples [1]_. You can unpack
-    ``statistic, pvalue = result``. :meth:`to_frame` has one row for each kernel.
-    :meth:`plot` draws a :class:`~skdiscrepancy.plotting.NullDistributionDisplay`.
+    You can unpack ``statistic, pvalue = result``. :meth:`to_frame` has a row for each
+    kernel. :meth:`plot` draws a
+    :class:`~skdiscrepancy.plotting.NullDistributionDisplay`.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Attributes
     ----------
-    statistic : float
-        Pooled statistic of the data. Compare `effect_size` between tests, not this.
-    pvalue : float
-        Probability of a statistic at least as large under the null hypothesis, never 0.
+    statistic, pvalue : float
+        Pooled statistic, and its p-value. Compare `effect_size` between tests.
     null_distribution : ndarray of shape (n_resamples,)
         Pooled statistics of the resamples.
     method : str
         How the null distribution was computed.
     kernels : list of length n_kernels
-        The kernels, or pairs of a kernel on X and a kernel on y.
-    statistics : ndarray of shape (n_kernels,)
-        The statistic of each kernel.
-    pvalues : ndarray of shape (n_kernels,)
-        p-value of each kernel, adjusted for the number of kernels.
+        Kernels, or pairs of kernels on X and y.
+    statistics, pvalues : ndarray of shape (n_kernels,)
+        Statistic and adjusted p-value of each kernel.
     null_limit : frozen distribution of :mod:`scipy.stats` or None
-        Null distribution of a test that does not resample.
+        Null distribution of a test without resamples.
     chosen : int or None
         Position in `kernels` of the largest standardised statistic.
     change : {"location or shape", "scale, spread or correlation"} or None
-        What mostly changed between samples, for permutation tests.
-    block_length : int or None
-        Rows of a block if the rows are a series.
-    n_components : int or None
-        Number of random features, None for exact kernels.
-    n_clusters : int or None
-        Number of clusters that were resampled, if any.
-    n_corrupted : int or None
-        Number of rows that may be corrupted, if any.
+        What mostly changed; meaningful if the test rejects.
+    block_length, n_components, n_clusters, n_corrupted : int or None
+        Rows per block, random features, clusters, corrupted rows.
 
     See Also
     --------
-    skdiscrepancy.mmd_test : Tests whether two samples differ.
-    skdiscrepancy.hsic_test : Tests whether y depends on X.
-    skdiscrepancy.ksd_test : Tests whether a model fits.
-
-    References
-    ----------
-    .. [1] B. Phipson and G. Smyth, "Permutation p-values should never be zero",
-       Statistical Applications in Genetics and Molecular Biology 9, 2010.
+    skdiscrepancy.mmd_test : Tests two samples.
+    skdiscrepancy.hsic_test : Tests independence.
 
     Examples
     --------

@@ -125,47 +125,34 @@ def mmd_test(
     """Test whether two samples have the same distribution.
 
     A small p-value means that the distributions differ in any way (data drift,
-    covariate shift). Columns of a DataFrame count the same. Distances between rows of
-    an array are taken as they are.
+    covariate shift). By default, the type I error (false positive rate) is exact.
+    Columns of an array are not rescaled, unlike columns of a DataFrame.
 
-    The test adds to the unbiased MMD of each kernel a statistic that detects changes of
-    scale and correlation [1]_, and compares the largest sum with permutations of groups
-    of rows [2]_. By default, its type I error (false positive rate) is exact.
-
-    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
+    The test adds to the unbiased MMD a statistic for scale and correlation [1]_, and
+    permutes groups of rows [2]_. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples_X, n_features) or (n_samples_X,)
-        First sample.
-    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or (n_samples_Y,)
-        Second sample.
+    X, Y : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
+        The two samples, of any numbers of rows.
     method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.MMDEstimator.test`.
-    n_resamples : int, default=999
-        Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
-    pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How to combine kernels: by the largest statistic, their mean, a smooth maximum,
-        or the smallest p-value.
-    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
-            default="dyadic"
-        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
+    bandwidth : {"dyadic", "grid", "median"}, float or array-like, default="dyadic"
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     block_length : int, "auto" or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`; "auto" chooses it. None warns if rows depend on each other.
+        Rows per block of a :ref:`time series <series>`.
     clusters : str, tuple of two array-like or None, default=None
         Column or labels that say which :ref:`rows belong together <clusters>`.
     paired : bool, default=False
-        Whether row i of X and row i of Y are :ref:`from one subject <paired>`.
+        Whether rows i of X and Y are :ref:`from one subject <paired>`.
     n_corrupted : int or float, default=0
-        Number, or fraction, of rows that may be corrupted; see :ref:`corrupted`.
+        Number or fraction of rows that may be :ref:`corrupted <corrupted>`.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time: "auto" is None
-        (exact kernels) up to 10 000 rows in total, and 256 above.
+        Number of random features; "auto" is None (exact) up to 10 000 rows in total.
     **params : dict
-        Parameters of :class:`skdiscrepancy.MMDEstimator`.
+        Parameters of :class:`skdiscrepancy.MMDEstimator` and its method `test`.
 
     Returns
     -------
@@ -174,16 +161,13 @@ def mmd_test(
 
     See Also
     --------
-    mmd_column_tests : Tests every column for a difference.
-    k_sample_test : Tests several samples, and all pairs of them.
-    mmd_score : Computes the discrepancy without a test.
+    mmd_column_tests : Tests each column.
+    k_sample_test : Compares several samples.
 
     References
     ----------
-    .. [1] H. Song and H. Chen, "Generalized kernel two-sample tests", Biometrika 111,
-       2024.
-    .. [2] C. Domingo-Enrich, R. Dwivedi and L. Mackey, "Cheap permutation testing",
-       2025.
+    .. [1] H. Song and H. Chen, "Generalized kernel two-sample tests", Biometrika, 2024.
+    .. [2] C. Domingo-Enrich et al., "Cheap permutation testing", 2025.
 
     Examples
     --------
@@ -298,13 +282,11 @@ def hsic_test(
 ) -> TestResult:
     """Test whether X and y are independent.
 
-    A small p-value means that y depends on X, in any form.
+    A small p-value means that y depends on X, in any form. By default, the type I error
+    (false positive rate) is exact.
 
-    The test compares the largest normalised unbiased HSIC [1]_, or squared correlation
-    of :ref:`mean similarities <similarities>`, of all pairs of kernels with
-    permutations of y. By default, its type I error (false positive rate) is exact.
-
-    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
+    The test adds :ref:`mean similarities <similarities>` to the unbiased HSIC of each
+    pair of kernels, and permutes y. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -316,29 +298,19 @@ def hsic_test(
         Second variables: numbers, or labels of any type.
     method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.HSICEstimator.test`.
-    n_resamples : int, default=999
-        Smallest number of resamples.
-    pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How to combine kernels: by the largest statistic, their mean, a smooth maximum,
-        or the smallest p-value.
-    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
+    bandwidth, target_bandwidth : {"dyadic", "grid", "median"}, float or array-like, \
             default="dyadic"
-        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
-    target_bandwidth : "dyadic", "grid", "median", float or array-like of float, \
-            default="dyadic"
-        Bandwidths of the kernels on y, chosen like `bandwidth`.
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     block_length : int, "auto" or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`; "auto" chooses it. None warns if rows depend on each other.
-    n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time: "auto" is None
-        (exact kernels) up to 10 000 rows in total, and 256 above.
+        Rows per block of a :ref:`time series <series>`.
     clusters : str, array-like of shape (n_samples,) or None, default=None
         Column or labels that say which :ref:`rows belong together <clusters>`.
     n_corrupted : int or float, default=0
-        Number, or fraction, of rows that may be corrupted; see :ref:`corrupted`.
+        Number or fraction of rows that may be :ref:`corrupted <corrupted>`.
+    n_components : int, "auto" or None, default="auto"
+        Number of random features; "auto" is None (exact) up to 10 000 rows.
     **params : dict
-        Parameters of :class:`skdiscrepancy.HSICEstimator`.
+        Parameters of :class:`skdiscrepancy.HSICEstimator` and its method `test`.
 
     Returns
     -------
@@ -347,14 +319,8 @@ def hsic_test(
 
     See Also
     --------
-    hsic_column_tests : Tests for every column whether y depends on it.
-    joint_independence_test : Tests whether several variables are independent.
-    hsic_score : Measures the dependence without a test.
-
-    References
-    ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
+    hsic_column_tests : Tests each column of X.
+    conditional_hsic_test : Accounts for other variables.
 
     Examples
     --------
@@ -396,10 +362,8 @@ def ksd_test(
     rows, the test rejects too rarely. Test held-out rows instead, or pass the unfitted
     model and ``method="parametric"``.
 
-    The test compares the largest normalised unbiased KSD of all kernels with draws of
-    the wild bootstrap [1]_. Its type I error is accurate for many rows.
-
-    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
+    The test compares the largest unbiased KSD of all kernels with the wild bootstrap,
+    which is accurate for many rows. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -409,31 +373,22 @@ def ksd_test(
         Sample.
     model : model, callable, array-like of shape (n_samples, n_features) or None, \
             default=None
-        Model, as in :class:`skdiscrepancy.KSDEstimator`, or the gradients at the rows.
-        A fitted model is kept, an unfitted model is fitted to X. None is Gaussian.
+        Model of :class:`skdiscrepancy.KSDEstimator`, or gradients at the rows. Only an
+        unfitted model is fitted to X. None is Gaussian.
     method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
-    n_resamples : int, default=999
-        Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
-    pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How to combine kernels: by the largest statistic, their mean, a smooth maximum,
-        or the smallest p-value.
-    kernel : str, kernel object or list of them, default=("gaussian", "imq", "affine")
-        Kernels, as in :class:`skdiscrepancy.KSDEstimator`.
-    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
-            default="dyadic"
-        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
-        ``method="parametric"`` turns "dyadic" into "grid".
+    bandwidth : {"dyadic", "grid", "median"}, float or array-like, default="dyadic"
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     block_length : int, "auto" or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`; "auto" chooses it. None warns if rows depend on each other.
+        Rows per block of a :ref:`time series <series>`.
     sample_weight : array-like of shape (n_samples,), default=None
-        Importance weights, or weights that do not depend on the rows, for "wild".
+        Importance weights, or weights independent of the rows, for "wild".
+    kernel : str, kernel object or list of them, default=("gaussian", "imq", "affine")
+        Kernels of :class:`skdiscrepancy.KSDEstimator`.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time: "auto" is None
-        (exact kernels) up to 10 000 rows in total, and 256 above.
+        Number of random features; "auto" is None (exact) up to 10 000 rows.
     **params : dict
-        Parameters of :class:`skdiscrepancy.KSDEstimator`.
+        Parameters of :class:`skdiscrepancy.KSDEstimator` and its method `test`.
 
     Returns
     -------
@@ -443,12 +398,7 @@ def ksd_test(
     See Also
     --------
     ksd_score : Computes the discrepancy without a test.
-    KSDEstimator : Scores several samples with the same model and kernels.
-
-    References
-    ----------
-    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
-       fit", ICML 2016.
+    KSDEstimator : Keeps the model for several samples.
 
     Examples
     --------
@@ -481,22 +431,17 @@ def mmd_test_from_gram(
 ) -> TestResult:
     """Test whether two samples are from one distribution, from Gram matrices.
 
-    Use it for data that are not numbers, such as graphs or strings. It is the
-    permutation test of [1]_.
+    Use it for data that are not numbers, such as graphs or strings.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
-    K_xx : array-like of shape (n_samples_X, n_samples_X), or list of them
-        Gram matrix of the first sample, or a list for several kernels.
-    K_yy : array-like of shape (n_samples_Y, n_samples_Y), or list of them
-        Gram matrix of the second sample.
-    K_xy : array-like of shape (n_samples_X, n_samples_Y), or list of them
-        Kernel of the first sample with the second.
+    K_xx, K_yy, K_xy : array-like of shape (n_rows, n_columns), or list of them
+        Kernel of X with X, Y with Y, and X (rows) with Y (columns). Lists hold several
+        kernels.
     block_length : int or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`.
+        Rows per block of a :ref:`time series <series>`.
     **params : dict
         Parameters of :func:`mmd_test`.
 
@@ -508,10 +453,6 @@ def mmd_test_from_gram(
     See Also
     --------
     skdiscrepancy.kernels.PrecomputedKernel : Uses a Gram matrix in any estimator.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
 
     Examples
     --------
@@ -546,20 +487,16 @@ def mmd_test_from_gram(
 def hsic_test_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> TestResult:
     """Test whether X and y are independent, from Gram matrices.
 
-    Use it for data that are not numbers, such as graphs or strings. It is the
-    permutation test of [1]_.
+    Use it for data that are not numbers, such as graphs or strings.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
-    K : array-like of shape (n_samples, n_samples), or list of them
-        Gram matrix of X, or a list for several kernels.
-    L : array-like of shape (n_samples, n_samples), or list of them
-        Gram matrix of y, or a list for several kernels.
+    K, L : array-like of shape (n_samples, n_samples), or list of them
+        Gram matrices of X and of y. Lists hold several kernels.
     block_length : int or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`.
+        Rows per block of a :ref:`time series <series>`.
     **params : dict
         Parameters of :func:`hsic_test`.
 
@@ -571,10 +508,6 @@ def hsic_test_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> TestResult
     See Also
     --------
     skdiscrepancy.kernels.PrecomputedKernel : Uses a Gram matrix in any estimator.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel statistical test of independence", NeurIPS 2007.
 
     Examples
     --------
@@ -597,20 +530,18 @@ def hsic_test_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> TestResult
 def ksd_test_from_gram(H: ArrayLike, **params: Any) -> TestResult:
     """Test whether a model fits, from a matrix of the Stein kernel.
 
-    Use it if you compute the Stein kernel yourself, for example on discrete data. It
-    is the wild bootstrap of [1]_.
+    Use it if you compute the Stein kernel yourself, for example on discrete data.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
     H : array-like of shape (n_samples, n_samples), or list of them
-        Stein kernel of all pairs of rows, or a list for several kernels.
+        Stein kernel of all pairs of rows. A list holds several kernels.
     method : {"auto", "wild", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
     block_length : int or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`.
+        Rows per block of a :ref:`time series <series>`.
     **params : dict
         Parameters of :func:`ksd_test`.
 
@@ -622,11 +553,6 @@ def ksd_test_from_gram(H: ArrayLike, **params: Any) -> TestResult:
     See Also
     --------
     skdiscrepancy.ksd_from_gram : Computes the discrepancy without a test.
-
-    References
-    ----------
-    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
-       fit", ICML 2016.
 
     Examples
     --------
@@ -756,9 +682,8 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     A small p-value means that some of the variables depend on each other, in any form,
     even if all pairs are independent. By default, the type I error is exact.
 
-    The test compares the largest V-statistic of dHSIC [1]_ over all kernels, each
-    standardised, with cyclic shifts of the variables against each other. Exact kernels
-    take O(n_resamples d n^2) time for d variables, and random features linear time.
+    The test compares the largest V-statistic of dHSIC [1]_ with cyclic shifts of the
+    variables. It takes O(n_resamples d n^2) time for d variables and exact kernels.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -767,24 +692,19 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     *variables : {array-like, sparse matrix} of shape (n_samples, n_columns)
         Two or more variables with the same rows: numbers, labels, or DataFrames.
     method : {"auto", "permutation", "shift"}, default="auto"
-        Null distribution. "shift" is for stationary time series and exact kernels, with
-        fewer resamples than rows.
+        Null distribution. "shift" is for stationary series and exact kernels.
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels on numbers. Strings, booleans, and integers with at most 20 distinct
-        values have the indicator kernel.
-    bandwidth : {"dyadic", "grid", "median"}, float or array-like, default="dyadic"
-        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
-    n_resamples : int, default=999
-        Smallest number of resamples.
+        Kernels on numbers. Labels, and integers with at most 20 values, have
+        "indicator".
     encoder : "auto" or None, default="auto"
-        Whether to encode DataFrames of mixed columns; see :ref:`tables`.
+        How to encode tables; see :ref:`tables`.
     **params : dict
         Parameters of :func:`hsic_test`.
 
     Returns
     -------
     result : TestResult
-        Statistic, p-value, and as `kernels` a tuple of one kernel for each variable.
+        Statistic and p-value. Each of `kernels` has one kernel per variable.
 
     See Also
     --------
@@ -792,12 +712,12 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
 
     References
     ----------
-    .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
-       joint independence", Journal of the Royal Statistical Society B 80, 2018.
+    .. [1] N. Pfister et al., "Kernel-based tests for joint independence", Journal of
+       the Royal Statistical Society B 80, 2018.
 
     Examples
     --------
-    The sign of the third variable is the product of the signs of the others:
+    The variables are pairwise independent:
 
     >>> import numpy as np
     >>> from skdiscrepancy import hsic_test, joint_independence_test
@@ -871,57 +791,36 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
 class ConditionalTestResult(TestResult):
     """Result of a conditional test: a test result, and how well Z predicts X and y.
 
-    It is a :class:`~skdiscrepancy.inference.TestResult` with three numbers about the
-    regressions [1]_.
+    A :class:`~skdiscrepancy.inference.TestResult` with numbers about the regressions.
 
     Read more in the :ref:`User Guide <conditional>`.
 
     Attributes
     ----------
-    statistic : float
-        Pooled statistic of the data.
-    pvalue : float
-        Probability of a statistic at least as large under the null hypothesis, never 0.
+    statistic, pvalue : float
+        Pooled statistic, and its p-value.
     null_distribution : ndarray of shape (n_resamples,)
         Pooled statistics of the resamples.
     method : str
-        How the null distribution was computed.
+        Always "wild".
     kernels : list of length n_kernels
-        The kernels, or pairs of a kernel on X and a kernel on y.
-    statistics : ndarray of shape (n_kernels,)
-        The statistic of each kernel.
-    pvalues : ndarray of shape (n_kernels,)
-        p-value of each kernel, adjusted for the number of kernels.
-    null_limit : None
-        Always None.
+        Pairs of a kernel on X and on y.
+    statistics, pvalues : ndarray of shape (n_kernels,)
+        Statistic and adjusted p-value of each kernel.
     chosen : int or None
         Position in `kernels` of the largest standardised statistic.
-    change : None
+    block_length, n_components : int or None
+        Rows per block of a series, and random features.
+    null_limit, change, n_clusters, n_corrupted : None
         Always None.
-    block_length : int or None
-        Rows of a block if the rows are a series.
-    n_components : int or None
-        Number of random features, None for exact kernels.
-    n_clusters : None
-        Always None.
-    n_corrupted : None
-        Always None.
-    r2_X : float
-        Held-out R^2 of the regression of the kernel features of X on Z.
-    r2_y : float
-        Held-out R^2 of the regression of the kernel features of y on Z.
+    r2_X, r2_y : float
+        Held-out R^2 of the regressions on Z.
     placebo_pvalue : float
-        p-value with residuals of y of neighbouring rows in Z. If it is small, `pvalue`
-        may be too small.
+        p-value with residuals of neighbours. If small, distrust `pvalue`.
 
     See Also
     --------
     skdiscrepancy.conditional_hsic_test : Computes the result.
-
-    References
-    ----------
-    .. [1] K. Zhang et al., "Kernel-based conditional independence test and application
-       in causal discovery", UAI 2011.
 
     Examples
     --------
@@ -1051,13 +950,12 @@ def conditional_hsic_test(
 ) -> ConditionalTestResult:
     """Test whether X and y are independent given other variables Z.
 
-    A small p-value means that Z does not explain how X and y depend on each other. Use
-    it for fairness, redundant columns, batch effects or causal graphs.
+    A small p-value means that Z does not explain how X and y depend on each other. The
+    p-value is only as good as the regressions on Z.
 
     The U-statistic is the mean of k(z_i, z_j) <r_i, r_j> <q_i, q_j>, where r and q are
-    residuals of kernel features of X and of y, regressed on Z [1]_. The wild bootstrap
-    gives its p-value, in O(n^2) time with exact kernels. The p-value is only as good as
-    the regressions [2]_, and the test warns if they clearly fail.
+    residuals of kernel features of X and of y [1]_, with the wild bootstrap. Exact
+    kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <conditional>`.
 
@@ -1070,32 +968,21 @@ def conditional_hsic_test(
     given : {array-like, sparse matrix} of shape (n_samples, n_given) or (n_samples,)
         The variables Z: numbers, or labels of any type.
     regressor : regressor or None, default=None
-        Regressor for several targets, which is cross-fitted. None is a Gaussian
-        process, for smooth functions.
+        Regressor for several targets, cross-fitted. None is a Gaussian process.
     n_resamples : int, default=999
-        Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
+        Number of resamples.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How to combine kernels: by the largest statistic, their mean, a smooth maximum,
-        or the smallest p-value.
+        How to combine kernels; see :meth:`skdiscrepancy.HSICEstimator.test`.
     block_length : int, "auto" or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`; "auto" chooses it. None warns if rows depend on each other.
+        Rows per block of a :ref:`time series <series>`.
     kernel : str, kernel object or list of them, default="gaussian"
         Positive definite kernels on X. At most 32 components are used.
-    target_kernel : "auto", str, kernel object or list of them, default="auto"
-        Kernels on y. "auto" is "indicator" for labels, else `kernel`.
-    bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
-            default=None
-        Bandwidths of the kernels that do not have their own; see :ref:`kernels`. None
-        is two and six times the median distance.
-    target_bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
-            default=None
-        Bandwidths of the kernels on y, chosen like `bandwidth`.
-    encoder : "auto", None or transformer, default="auto"
-        How to encode DataFrames that do not hold only numbers; see :ref:`tables`.
+    bandwidth, target_bandwidth : {"dyadic", "grid", "median"}, float, array-like or \
+            None, default=None
+        Bandwidths of kernels without their own. None is 2 and 6 times the median
+        distance.
     n_components : int, "auto" or None, default="auto"
-        Number of random features for each kernel, for linear time: "auto" is None
-        (exact kernels) up to 10 000 rows in total, and 256 above.
+        Number of random features; "auto" is None (exact) up to 10 000 rows.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`.
 
@@ -1112,12 +999,10 @@ def conditional_hsic_test(
     ----------
     .. [1] K. Zhang et al., "Kernel-based conditional independence test and application
        in causal discovery", UAI 2011.
-    .. [2] R. D. Shah and J. Peters, "The hardness of conditional independence testing
-       and the generalised covariance measure", Annals of Statistics 48, 2020.
 
     Examples
     --------
-    X and y both depend on z. Given z, they are independent.
+    Given z, X and y are independent:
 
     >>> import numpy as np
     >>> from skdiscrepancy import conditional_hsic_test, hsic_test
