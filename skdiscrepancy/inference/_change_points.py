@@ -43,47 +43,33 @@ MAX_DRAWN = 6
 class ChangePointResult(Result):
     """Places at which the distribution of rows in order changes, with their p-values.
 
-    :func:`~skdiscrepancy.change_point_test` returns this result. You can unpack the
-    test of the whole series [1]_ as ``statistic, pvalue = result``. Two results are
-    equal if all their attributes are equal.
-
-    The frame of :meth:`to_frame` has one row for each change, in the order of the rows:
-    `label`, `change_point`, `low` and `high` (the interval) and `pvalue`. The method
-    :meth:`plot` draws the series and its changes, a
-    :class:`~skdiscrepancy.plotting.ChangePointDisplay`.
+    You can unpack ``statistic, pvalue = result`` of the whole series. :meth:`plot`
+    draws a :class:`~skdiscrepancy.plotting.ChangePointDisplay`.
 
     Read more in the :ref:`User Guide <change_points>`.
 
     Attributes
     ----------
     statistic : float
-        Pooled statistic of the whole series, in standard deviations of its resamples.
+        Standardised statistic of the whole series.
     pvalue : float
-        p-value of the null hypothesis that the distribution never changes.
+        p-value of the test for any change.
     change_points : ndarray of shape (n_changes,)
-        Position of the first row after each significant change.
+        Position of the first row after each change.
     labels : list of length n_changes
-        Labels of these rows in the index of a DataFrame or Series of pandas, such as
-        dates, and positions for other data.
+        Labels of these rows, such as dates.
     pvalues : ndarray of shape (n_changes,)
-        p-value of each change, corrected for the number of parts of the series.
+        Corrected p-value of each change.
     intervals : ndarray of shape (n_changes, 2)
-        First and last row that may be the first row after the change, according to the
-        confidence set.
+        Confidence interval of each position.
     segments : list of tuple of int
         Start and stop of the rows between changes.
     overall : TestResult
-        Test of the whole series, with its null distribution and kernels.
+        Test of the whole series.
 
     See Also
     --------
     skdiscrepancy.change_point_test : Computes the result.
-    skdiscrepancy.plotting.ChangePointDisplay : Draws the series and its changes.
-
-    References
-    ----------
-    .. [1] Z. Harchaoui, F. Bach and E. Moulines, "Kernel change-point analysis",
-       NeurIPS 2008.
 
     Examples
     --------
@@ -145,20 +131,10 @@ def change_point_test(
 ) -> ChangePointResult:
     """Test whether the distribution of rows in order changes, and find out when.
 
-    A small `pvalue` means that the rows are not all from one distribution in time. The
-    test can detect any change, not only of the mean, and its false positive rate (type
-    I error) is exact for independent rows.
-
-    The statistic is the largest unbiased squared MMD between the rows before and after
-    a split [1]_, over all splits and kernels, each standardised by the permutations. If
-    the test rejects, the most likely place becomes a change, and both sides are tested
-    in turn (binary segmentation). All p-values are corrected, so that the probability
-    of any false change is at most `level` [2]_. A row is in the interval of a change
-    unless permutations of the rows on both sides show that a change at this row does
-    not fit [3]_.
-
-    Takes O(n^2) time and O(n) memory, or O(n) time with `n_components`. Above 256 rows,
-    the time of the permutations does not grow with n.
+    A small `pvalue` means that the distribution changes, in any way. The test takes
+    the largest statistic of :func:`mmd_test` over all splits [1]_, and then tests both
+    sides. The probability of any false change is at most `level` [2]_. If rows depend
+    on their neighbours, pass `block_length`. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <change_points>`.
 
@@ -167,49 +143,24 @@ def change_point_test(
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
         Rows in the order of time.
     max_changes : int or None, default=None
-        Largest number of changes. None finds all significant changes.
+        Largest number of changes. None has no limit.
     min_size : int or None, default=None
-        Smallest number of rows before and after a change. None is 5 % of the rows of
-        the part that is tested, and at least 2.
+        Fewest rows on each side of a change. None is 5 % of the tested rows.
     level : float, default=0.05
-        Significance level: the result has the changes with a p-value of at most
-        `level`.
+        Largest p-value of the changes in the result.
     confidence : float, default=0.95
         Coverage of the intervals.
-    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels, as in :func:`mmd_test`. "indicator" compares labels.
-    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
-            default="dyadic"
-        Bandwidths of the kernels that do not have their own, as in :func:`mmd_test`.
-    n_resamples : int, default=999
-        Number of permutations of each test.
-    pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How to combine several kernels, as in :func:`mmd_test`.
-    block_length : int, "auto" or None, default=None
-        Pass it if neighbouring rows are similar also without a change. The test then
-        permutes whole blocks of this many rows, and leaves out pairs of rows that are
-        near in time. "auto" chooses the length from the data, after it has removed the
-        largest changes of mean and scale. None treats rows as independent. See
-        :ref:`series`.
-    encoder : "auto", None or transformer, default="auto"
-        "auto" encodes every DataFrame with :class:`~skdiscrepancy.TableEncoder`, so
-        that every column counts the same, and takes arrays as they are. None takes
-        numbers as they are and refuses other columns.
-    n_components : int, "auto" or None, default="auto"
-        Number of random features of each kernel, for linear time. None uses exact
-        kernels. "auto" is exact up to 10 000 rows, and takes 256 features above.
     **params : dict
-        `n_jobs`, `random_state` and `verbose`, as in :func:`mmd_test`.
+        Parameters of :func:`mmd_test`.
 
     Returns
     -------
     result : ChangePointResult
-        With `pvalue`, `change_points`, their `pvalues` and `intervals`, and `segments`.
+        Changes with p-values and intervals.
 
     See Also
     --------
-    mmd_test : Tests whether two samples differ, if you know when the change was.
-    DriftMonitor : Detects a change while the rows arrive.
+    DriftMonitor : Detects a change while rows arrive.
 
     References
     ----------
@@ -217,8 +168,6 @@ def change_point_test(
        NeurIPS 2008.
     .. [2] N. Meinshausen, "Hierarchical testing of variable importance", Biometrika 95,
        2008.
-    .. [3] L. Dümbgen, "The asymptotic behavior of some nonparametric change-point
-       estimators", Annals of Statistics 19, 1991.
 
     Examples
     --------

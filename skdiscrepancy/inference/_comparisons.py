@@ -44,9 +44,9 @@ def sample_projections(
     weights: Sequence[Any] | None = None,
     block_length: Any = None,
 ) -> tuple[list[Projections], list[Effect]]:
-    """Return the unbiased statistic and the effect size of each candidate.
+    """Return the unbiased statistic and effect size of each candidate.
 
-    `weights` are those of X and of each candidate. All candidates share the sums in X.
+    `weights` are those of X and of each candidate.
     """
     settings = estimator._check_params()
     names = ["X", *(f"candidate {c}" for c in range(len(candidates)))]
@@ -95,42 +95,36 @@ def mmd_compare(
 ) -> ComparisonResult:
     """Compare samples by their distance to one sample.
 
-    Use it to ask which generator makes rows that are closer to real rows, by more than
-    chance. Each score is the squared MMD of a candidate to X.
-
-    Scores are unbiased, averaged over the kernels, and not normalised. Standard errors
-    of differences account for the correlation of the scores [1]_.
-
-    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
+    Use it to ask which generator makes rows closer to real rows, by more than chance.
+    Scores are unbiased squared MMD, averaged over kernels. Standard errors of
+    differences account for correlated scores [1]_. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples_X, n_features) or (n_samples_X,)
-        Sample to which the candidates are compared.
+        Sample to compare with.
     *candidates : {array-like, sparse matrix} of shape (n_samples_Y, n_features)
         Two or more independent samples.
     names : list of length n_candidates or None, default=None
-        Names of the candidates. None numbers them.
+        Names of the candidates.
     sample_weight : array-like of shape (n_samples_X,), default=None
-        Weights of the rows. Only their ratios matter.
+        Weights of the rows.
     candidate_weights : list of length n_candidates or None, default=None
-        Weights of the rows of each candidate.
+        Weights of each candidate.
     block_length : int, "auto" or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`; "auto" chooses it.
+        Length of the blocks of a :ref:`series <series>`.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`.
 
     Returns
     -------
     result : ComparisonResult
-        The candidate with the smallest score is the best.
+        The smallest score is the best.
 
     See Also
     --------
-    mmd_score : Computes the distance of one sample.
     mmd_test : Tests whether two samples differ.
 
     References
@@ -173,14 +167,9 @@ def ksd_compare(
 ) -> ComparisonResult:
     """Compare models by how well they fit a sample.
 
-    Use it to ask which model fits better, by more than chance. Each score is the
-    squared KSD of a model. The models are treated as fixed, so fit them to other rows
-    than X.
-
-    Scores are unbiased, averaged over the kernels, and not normalised. Standard errors
-    of differences account for the correlation of the scores [1]_.
-
-    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
+    Use it to ask which model fits better, by more than chance. Fit the models to other
+    rows than X. Scores are unbiased squared KSD, averaged over kernels. Standard errors
+    of differences account for correlated scores [1]_. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
@@ -189,28 +178,25 @@ def ksd_compare(
     X : array-like of shape (n_samples, n_features) or (n_samples,)
         Sample.
     *models : fitted model, callable or array-like of shape (n_samples, n_features)
-        Two or more fitted density estimators, distributions of scipy, gradients of
-        log-densities, or arrays with the gradients at the rows.
+        Density estimators, scipy distributions, or gradients of log-densities.
     names : list of length n_models or None, default=None
-        Names of the models. None numbers them.
+        Names of the models.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter.
+        Weights of the rows.
     block_length : int, "auto" or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`; "auto" chooses it.
+        Length of the blocks of a :ref:`series <series>`.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`.
 
     Returns
     -------
     result : ComparisonResult
-        The model with the smallest score is the best.
+        The smallest score is the best.
 
     See Also
     --------
-    ksd_score : Computes the discrepancy of one model.
     ksd_test : Tests whether a model fits.
-    skdiscrepancy.model_checking.search_compare : Compares the candidates of a search.
+    skdiscrepancy.model_checking.search_compare : Compares candidates of a search.
 
     References
     ----------
@@ -264,45 +250,39 @@ def hsic_compare(
 ) -> ComparisonResult:
     """Compare variables by how strongly y depends on them.
 
-    Use it to ask on which columns y depends more strongly, by more than chance. Each
-    score is the squared HSIC of a candidate and y. HSIC depends on the number of
-    columns, so compare candidates of similar size.
-
-    Scores are unbiased, averaged over the kernels, and not normalised. Standard errors
-    of differences account for the correlation of the scores [1]_.
-
-    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
+    Use it to ask on which columns y depends more strongly, by more than chance. Scores
+    are unbiased squared HSIC, which depends on the number of columns, so compare
+    candidates of similar size. Standard errors of differences account for correlated
+    scores [1]_. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
     Parameters
     ----------
     *variables : array-like of shape (n_samples, n_features) or (n_samples,)
-        Two or more candidates, followed by y. All of them have the same rows.
+        Two or more candidates, then y, with the same rows.
     names : list of length n_candidates or None, default=None
-        Names of the candidates. None numbers them.
+        Names of the candidates.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter.
+        Weights of the rows.
     block_length : int, "auto" or None, default=None
-        Number of consecutive rows that stay together if the rows are a :ref:`series
-        <series>`; "auto" chooses it.
+        Length of the blocks of a :ref:`series <series>`.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`.
 
     Returns
     -------
     result : ComparisonResult
-        The candidate with the largest score is the best.
+        The largest score is the best.
 
     See Also
     --------
-    hsic_score : Measures the dependence on one variable.
     hsic_test : Tests whether two variables are independent.
 
     References
     ----------
-    .. [1] W. Bounliphone, A. Gretton, A. Tenenhaus and M. Blaschko, "A low variance
-       consistent test of relative dependency", ICML 2015.
+    .. [1] W. Bounliphone et al., "A low variance consistent test of relative
+       dependency", ICML 2015.
 
     Examples
     --------

@@ -194,8 +194,6 @@ def _lazy_matrix(table: LazyFactors, unbiased: bool) -> tuple[np.ndarray, ...]:
 class HSICMatrixResult(MatrixResult):
     """CKA and p-values of all pairs of columns.
 
-    The corrections control the false discovery rate [1]_ or the family-wise error rate.
-
     ``np.asarray(result)`` is the matrix of CKA. Tables show the smallest p-value first.
     :meth:`plot` draws a :class:`~skdiscrepancy.plotting.HSICMatrixDisplay`.
 
@@ -206,30 +204,25 @@ class HSICMatrixResult(MatrixResult):
     matrix : ndarray of shape (n_columns_X, n_columns_y)
         CKA of each pair of columns.
     pvalues : ndarray of shape (n_columns_X, n_columns_y) or None
-        p-value of each pair, None if the rows have weights.
+        p-value of each pair.
     adjusted_pvalues : ndarray of shape (n_columns_X, n_columns_y) or None
-        The p-values, corrected for their number, except on the diagonal.
+        Corrected p-values, except on the diagonal.
     x_names : list of length n_columns_X
-        Names of the columns of X.
+        Columns of X.
     y_names : list of length n_columns_y
-        Names of the columns of y.
+        Columns of y.
     x_kernels : list of length n_columns_X
-        Kernel on each column of X.
+        Kernels on columns of X.
     y_kernels : list of length n_columns_y
-        Kernel on each column of y.
+        Kernels on columns of y.
     correction : {"bh", "by", "holm"} or None
         The correction.
     symmetric : bool
-        Whether X was compared with itself. The columns of X then stand for y, too.
+        Whether X was compared with itself.
 
     See Also
     --------
     skdiscrepancy.hsic_matrix : Computes the result.
-
-    References
-    ----------
-    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
-       of the Royal Statistical Society B 57, 1995.
 
     Examples
     --------
@@ -300,7 +293,7 @@ class HSICMatrixResult(MatrixResult):
         Returns
         -------
         frame : pandas.DataFrame
-            `first`, `second`, `cka` and p-values of each pair, or the matrix.
+            One row for each pair, or the matrix.
         """
         frame = super().to_frame()
         if not square:
@@ -328,12 +321,9 @@ def hsic_matrix(
     """Measure and test the dependence of every pair of columns.
 
     Use it like a matrix of correlations, for dependence of any form and columns of any
-    type. CKA (centred kernel alignment, :func:`cka_score`) is about 0 for independent
-    columns and 1 for columns that determine each other.
-
-    The p-values are tails of a gamma distribution with the first three moments of all
-    permutations [1]_. Low-rank factors give all pairs of p columns in O(n p^2 r^2)
-    time, with a rank r of about 20 for Gaussian kernels.
+    type. CKA (:func:`cka_score`) is about 0 for independent columns and 1 for columns
+    that determine each other. The p-values use three moments of all permutations [1]_.
+    Takes O(n p^2) time for p columns and smooth kernels.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -343,40 +333,28 @@ def hsic_matrix(
         Columns, at least seven rows.
     y : array-like or DataFrame of shape (n_samples,) or (n_samples, n_columns_y), \
             default=None
-        Other columns of these rows. None compares the columns of X with each other.
+        Other columns of these rows. None compares X with itself.
     correction : {"bh", "by", "holm"} or None, default="bh"
-        "bh" and "by" (for any dependence between tests) control the false discovery
-        rate, "holm" the probability of any false discovery. None does not correct.
+        "bh" and "by" control the false discovery rate, "holm" any false discovery.
     kernel : str, kernel object or callable, default="gaussian"
-        Kernel for the columns of numbers. With "energy", CKA is the squared distance
-        correlation.
-    bandwidth : "median" or float, default="median"
-        Bandwidth of a kernel that does not have its own, for each column.
-    design : {"u", "v"}, default="u"
-        Unbiased HSIC, which may be negative, or the biased HSIC.
+        Kernel for columns of numbers; "energy" gives squared distance correlations.
     block_length : int, "auto" or None, default=None
-        Smallest cyclic shift of one column if the rows are a :ref:`series <series>`. No
-        p-value is then below 1 / n.
+        Smallest shift for a :ref:`series <series>`; p-values are at least 1 / n.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter. With weights, there are no
-        p-values.
+        Weights of the rows. With weights, there are no p-values.
     encoder : "auto" or None, default="auto"
-        "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
-    n_components : int or None, default=None
-        Number of random features for each kernel, as for :ref:`rows in blocks
-        <out_of_core>`. None uses factors.
+        "auto" reads dates and missing values; None raises an error.
     **params : dict
         Parameters of :class:`skdiscrepancy.CKAEstimator`.
 
     Returns
     -------
     result : HSICMatrixResult
-        CKA, p-values and adjusted p-values. A constant column has the CKA 0.
+        CKA and p-values. Constant columns have the CKA 0.
 
     See Also
     --------
-    hsic_column_tests : Tests with many kernels whether y depends on each column.
-    cka_score : Computes CKA of representations with many columns.
+    hsic_column_tests : Tests whether y depends on columns.
 
     References
     ----------

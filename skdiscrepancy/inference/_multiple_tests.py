@@ -277,12 +277,10 @@ def _array_of(values: Any, column: Any, name: str) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnTestsResult(Result):
-    """Tests of all columns of a table, with p-values corrected for their number.
+    """Tests of all columns of a table, with corrected p-values.
 
-    The corrections control the false discovery rate [1]_ or the family-wise error rate.
-
-    Tables show the smallest p-value first. The attributes have the order of your
-    columns. :meth:`plot` draws a :class:`~skdiscrepancy.plotting.ColumnTestsDisplay`.
+    Attributes have the order of your columns, tables show the smallest p-value first.
+    :meth:`plot` draws a :class:`~skdiscrepancy.plotting.ColumnTestsDisplay`.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -295,25 +293,20 @@ class ColumnTestsResult(Result):
     pvalues : ndarray of shape (n_features,)
         p-value of each column.
     adjusted_pvalues : ndarray of shape (n_features,)
-        The p-values, corrected for their number.
+        Corrected p-values.
     correction : {"bh", "by", "holm"} or None
         The correction.
     results : list of TestResult
-        Result of the test of each column.
+        Test of each column.
     missing_X : ndarray of shape (n_features,)
-        Fraction of missing values of each column of X.
+        Fraction of missing values in X.
     missing_Y : ndarray of shape (n_features,) or None
-        Fraction of missing values of each column of Y, if any.
+        Fraction of missing values in Y.
 
     See Also
     --------
     skdiscrepancy.mmd_column_tests : Tests which columns have drifted.
     skdiscrepancy.hsic_column_tests : Tests which columns y depends on.
-
-    References
-    ----------
-    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
-       of the Royal Statistical Society B 57, 1995.
 
     Examples
     --------
@@ -528,8 +521,7 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTestsRe
     """Test every column of two samples for a difference.
 
     Use it to see which columns of a table have drifted. Each column has its own
-    :func:`mmd_test`, and the p-values are corrected for their number [1]_. Labels and
-    :ref:`missing values <tables>` are compared as well. To detect a changed dependence
+    :func:`mmd_test`, also with labels or missing values. To detect a changed dependence
     between columns, test all columns together.
 
     Read more in the :ref:`User Guide <testing>`.
@@ -541,31 +533,24 @@ def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTestsRe
     Y : {array-like, sparse matrix} or DataFrame of shape (n_samples_Y, n_features)
         Second sample. Columns of DataFrames are matched by name.
     correction : {"bh", "by", "holm"} or None, default="bh"
-        "bh" and "by" (for any dependence between tests) control the false discovery
-        rate, "holm" the probability of any false discovery. None does not correct.
+        "bh" and "by" control the false discovery rate, "holm" any false discovery.
     kernel : str, kernel object or list of them, default="laplace"
-        Kernels for the columns of numbers.
+        Kernels for columns of numbers.
     n_resamples : int or None, default=None
-        Number of resamples of each test. None is 100 per column, at least 999, unless
-        999 give a p-value above 0.05.
+        Resamples of each test. None takes 999, for small p-values 100 per column.
     encoder : "auto" or None, default="auto"
-        "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
+        "auto" reads dates and missing values; None raises an error.
     **params : dict
         Parameters of :func:`mmd_test`.
 
     Returns
     -------
     tests : ColumnTestsResult
-        Statistics, p-values and adjusted p-values of the columns.
+        Statistics and p-values of the columns.
 
     See Also
     --------
     mmd_test : Tests all columns together.
-
-    References
-    ----------
-    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
-       of the Royal Statistical Society B 57, 1995.
 
     Examples
     --------
@@ -611,9 +596,8 @@ def two_sample_columns(
 def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsResult:
     """Test for every column of X whether y depends on it.
 
-    Each column has its own :func:`hsic_test`, and the p-values are corrected for their
-    number [1]_. To detect interactions, where y depends on two columns only together,
-    test all columns together.
+    Each column has its own :func:`hsic_test`. To detect interactions, where y depends
+    on two columns only together, test all columns together.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -622,34 +606,27 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTestsR
     X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
         Columns to test.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Second variables: numbers, or labels of any type.
+        Numbers, or labels of any type.
     correction : {"bh", "by", "holm"} or None, default="bh"
-        "bh" and "by" (for any dependence between tests) control the false discovery
-        rate, "holm" the probability of any false discovery. None does not correct.
+        "bh" and "by" control the false discovery rate, "holm" any false discovery.
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
-        Kernels for the columns of numbers.
+        Kernels for columns of numbers.
     n_resamples : int or None, default=None
-        Number of resamples of each test. None is 100 per column, at least 999, unless
-        999 give a p-value above 0.05.
+        Resamples of each test. None takes 999, for small p-values 100 per column.
     encoder : "auto" or None, default="auto"
-        "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
+        "auto" reads dates and missing values; None raises an error.
     **params : dict
         Parameters of :func:`hsic_test`.
 
     Returns
     -------
     tests : ColumnTestsResult
-        Statistics, p-values and adjusted p-values of the columns.
+        Statistics and p-values of the columns.
 
     See Also
     --------
     hsic_test : Tests all columns together.
     skdiscrepancy.feature_selection.ColumnCKA : Computes p-values faster.
-
-    References
-    ----------
-    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
-       of the Royal Statistical Society B 57, 1995.
 
     Examples
     --------
@@ -761,8 +738,7 @@ def _parts(rows: Any, labels: np.ndarray) -> tuple[list[Any], list[Any]]:
 class KSampleResult(Result):
     """Test of several samples, and the tests of all pairs of them.
 
-    You can unpack ``statistic, pvalue = result`` of all samples. By default, the
-    p-values of pairs are corrected as in [1]_. :meth:`plot` draws a
+    You can unpack ``statistic, pvalue = result``. :meth:`plot` draws a
     :class:`~skdiscrepancy.plotting.KSampleDisplay`.
 
     Read more in the :ref:`User Guide <many_variables>`.
@@ -772,34 +748,29 @@ class KSampleResult(Result):
     statistic : float
         Pooled statistic of all samples.
     pvalue : float
-        p-value of the null hypothesis that all samples have the same distribution.
+        p-value of the test of all samples.
     sample_names : list of length n_samples
-        Positions of the samples, or labels of the groups.
+        Positions of the samples, or labels of groups.
     sizes : list of int
         Rows of the samples.
     pairs : list of tuple of int
-        Positions of both samples of each pair. The first one is the control, if any.
+        Positions of each pair, the control first.
     statistics : ndarray of shape (n_pairs,)
         Pooled statistic of each pair.
     pvalues : ndarray of shape (n_pairs,)
         p-value of each pair.
     adjusted_pvalues : ndarray of shape (n_pairs,)
-        The p-values, corrected for the number of pairs.
+        Corrected p-values.
     correction : {"shaffer", "dunnett", "holm", "bh", "by"} or None
-        Correction for the number of pairs.
+        The correction.
     overall : TestResult
-        Result of the test of all samples. More than two samples have no effect size.
+        Test of all samples.
     results : list of TestResult
-        Result of the test of each pair, with its effect size.
+        Test of each pair.
 
     See Also
     --------
     skdiscrepancy.k_sample_test : Computes the result.
-
-    References
-    ----------
-    .. [1] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
-       Journal of the American Statistical Association 81, 1986.
 
     Examples
     --------
@@ -876,15 +847,8 @@ def k_sample_test(
     """Test whether several samples have the same distribution, and which pairs differ.
 
     A small `pvalue` means that at least two samples differ, in any way. The
-    `adjusted_pvalues` say which pairs differ. All type I errors are exact.
-
-    The first test compares the mean unbiased MMD of all pairs, weighted by the products
-    of their sizes as in DISCO [1]_, with permutations of all rows. Each pair then has
-    its own permutations. By default, the p-values of pairs are corrected as in
-    [2]_. With a `control`, each other sample is tested against the control only, as in
-    [3]_.
-
-    Exact kernels take O(n^2) time and O(n) memory, and random features linear time.
+    `adjusted_pvalues` say which pairs, corrected as in [1]_, or with a `control` as in
+    [2]_. Type I errors are exact. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -892,28 +856,26 @@ def k_sample_test(
     ----------
     *samples : {array-like, sparse matrix} of shape (n_samples, n_features) or \
             (n_samples,)
-        Two or more samples with the same columns, or one table together with `groups`.
+        Two or more samples, or one table with `groups`.
     groups : str, array-like of shape (n_samples,) or None, default=None
-        Column with the sample of each row, or one label for each row.
+        Column or labels that say which sample a row is in.
     control : int, label or None, default=None
-        Position of the control among the samples, or its label in `groups`. None tests
-        all pairs.
+        Position or label of the control. None tests all pairs.
     correction : {"auto", "shaffer", "dunnett", "holm", "bh", "by"} or None, \
             default="auto"
-        "auto" is "dunnett" with a control and "shaffer" without. "shaffer", "dunnett"
-        and the less powerful "holm" control the probability of any false discovery,
-        "bh" and "by" the false discovery rate. None does not correct.
+        "auto" is "shaffer", or "dunnett" with a control. "bh" and "by" control the
+        false discovery rate, others any false discovery.
     n_resamples : int or None, default=None
-        Number of resamples of each test. None is 100 per pair, at least 999.
+        Resamples of each test. None is 100 per pair, at least 999.
     clusters : str, list of array-like, array-like or None, default=None
-        Column or labels that say which :ref:`rows belong together <clusters>`.
+        Column or labels of :ref:`rows that belong together <clusters>`.
     **params : dict
         Parameters of :func:`mmd_test`.
 
     Returns
     -------
     result : KSampleResult
-        Statistics and p-values of all samples and of all pairs.
+        Tests of all samples and of all pairs.
 
     See Also
     --------
@@ -921,13 +883,10 @@ def k_sample_test(
 
     References
     ----------
-    .. [1] M. L. Rizzo and G. J. Székely, "DISCO analysis: a nonparametric extension of
-       analysis of variance", Annals of Applied Statistics 4, 2010.
-    .. [2] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
-       Journal of the American Statistical Association 81, 1986.
-    .. [3] C. W. Dunnett, "A multiple comparison procedure for comparing several
-       treatments with a control", Journal of the American Statistical Association 50,
-       1955.
+    .. [1] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
+       JASA 81, 1986.
+    .. [2] C. W. Dunnett, "A multiple comparison procedure for comparing several
+       treatments with a control", JASA 50, 1955.
 
     Examples
     --------
