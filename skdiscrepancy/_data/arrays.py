@@ -187,8 +187,7 @@ def aligned_products(A: Any, B: Any) -> np.ndarray:
 def is_numeric(values: np.ndarray) -> bool:
     """Return whether all values are numbers, dates or durations.
 
-    Decimals are numbers. Booleans and strings are not. Within a column of objects, all
-    values must be numbers, all dates, or all durations.
+    A column of objects needs values of one of these kinds; booleans are not numbers.
     """
     if values.dtype != object:
         return values.dtype.kind in "iufmM"
@@ -316,9 +315,8 @@ def check_rows(
 ) -> np.ndarray:
     """Return a sample as a float64 array, or as float32 if it is float32 already.
 
-    With `accept_sparse`, sparse data become SparseRows, which stand for an array. An
-    `estimator` stores the number and names of the columns, or compares them with
-    ``reset=False``. `options` are those of :func:`sklearn.utils.check_array`.
+    An `estimator` stores the number and names of the columns, or compares them with
+    ``reset=False``, and `options` are those of :func:`sklearn.utils.check_array`.
     """
     options = {"dtype": FLOATS, **options}
     with readable(X, name, options["dtype"]):
@@ -348,8 +346,7 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
 def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     """Raise an error for data that scikit-learn would misread, or cannot read.
 
-    numpy ignores masks. It reads dates as integers, and a missing date as the smallest
-    integer. The allowed `dtype` is None for labels of any type.
+    The allowed `dtype` is None for labels of any type.
     """
     # Arrays of numbers are the usual case.
     if type(X) is not np.ndarray or X.dtype.kind not in "fiub" or X.ndim != 2:

@@ -51,8 +51,7 @@ def read_block(
 ) -> np.ndarray:
     """Return a block of rows as an array of floats, which may be missing or infinite.
 
-    `n_features` is None if it is not known yet. Without a `dtype`, float32 blocks stay
-    float32, and all others become float64.
+    Without a `dtype`, float32 blocks stay float32, and all others become float64.
     """
     # Values are checked by `refuse_not_finite` and `view_of`.
     rows = check_rows(block, name, ensure_all_finite=False, ensure_min_samples=0)
@@ -153,9 +152,7 @@ def compute_in_order(
 ) -> Any:
     """Merge what a function of a partition and an extra object returns.
 
-    Neighbours are merged in a tree, which does not depend on the number of workers, by
-    the active scheduler of dask. If results are large (`chained`), a worker merges each
-    result with the result of the partitions before.
+    If results are large (`chained`), a worker merges each with the partitions before.
     """
     import dask
 
@@ -239,7 +236,7 @@ def survey(name: str, like: list[Any] | None, block: Any, index: int) -> Survey:
     """Return what the first pass finds in a block.
 
     `like` is what each column is, empty if it is not known, and None to summarise only
-    the columns of tables. The `index` of the block seeds the values that are kept.
+    the columns of tables.
     """
     names, summaries = names_of(block), None
     if names or like is not None:
@@ -468,8 +465,7 @@ class LazyRows:
     ) -> Any:
         """Merge what a function of a block and an extra object returns, in their order.
 
-        `merge` takes two results of neighbouring blocks, and must be associative.
-        `chained` says that results are large, so that few of them must be in memory.
+        `merge` must be associative, and `chained` says that results are large.
         """
         work = function, merge, extras
         if advance is not None or self.progress is None:
@@ -791,9 +787,7 @@ def lazy_pair(
 ) -> tuple[LazyRows, LazyRows]:
     """Return two samples with the same rows, of which one or both are in blocks.
 
-    The samples are two sets of columns of the same rows, so that one pass over the rows
-    reads both of them. Partitions of dask must have the same numbers of rows. `encode`
-    takes both samples, and returns them as encoders encode their tables.
+    `encode` takes both samples, and returns them as encoders encode their tables.
     """
     given = [sample for sample in (X, y) if isinstance(sample, LazyRows)]
     if len(given) == 2 and given[0].whole is not None:

@@ -48,9 +48,8 @@ def check_number(
 ) -> Any:
     """Return a number of Python, or raise an error if it is not in the allowed range.
 
-    Numbers of numpy overflow, and change the precision of arrays. `strict` excludes
-    `least` itself. A `keyword`, or None if `optional`, is returned as it is. The error
-    message ends with the `context` of the range.
+    `strict` excludes `least` itself, and a `keyword`, or None if `optional`, is
+    returned as it is.
     """
     if (value is None and optional) or (isinstance(value, str) and value == keyword):
         return value
@@ -279,8 +278,7 @@ RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator |
 def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
     """Return the RandomState for a parameter `random_state`.
 
-    None gives a new RandomState, never the global one. A Generator draws the seed of a
-    new RandomState, so that two calls give different numbers.
+    None gives a new RandomState, never the global one.
     """
     check_value(random_state, "random_state")
     if isinstance(random_state, np.random.RandomState):
@@ -444,7 +442,7 @@ class KeywordHints:
 def declares_parameters(cls: Any) -> Any:
     """Give a class the parameters that it declares, and hints for unknown keywords.
 
-    Base classes may declare parameters, too. They have the order of the docstring.
+    The parameters of base classes are included, in the order of the docstring.
     """
     cls = dataclass(eq=False, repr=False)(cls)
     signature = inspect.signature(cls.__init__)
@@ -467,10 +465,8 @@ def takes_parameters_of(
 ) -> Callable[[Function], Function]:
     """Give a function, as its `**params`, the keywords of estimators and functions.
 
-    The signature shows every keyword with its default, and the docstring describes it
-    by the first sentence of its description in a source. The keywords of the function
-    itself come first, unless `names` or `first` say otherwise. The error for an unknown
-    keyword names the function.
+    The docstring describes a keyword by the first sentence of its description in a
+    source.
 
     Parameters
     ----------

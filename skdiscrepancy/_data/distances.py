@@ -54,8 +54,8 @@ MENDED_AT_ONCE = 4096
 class Distances(dict[bool, np.ndarray]):
     """Distances in one norm, by False, and their squares, by True.
 
-    Euclidean distances are computed as squares, other distances are not. The other form
-    is computed when a kernel reads it first, and is then stored.
+    Euclidean distances are computed as squares, and the other form when it is first
+    read.
     """
 
     def read(self, *, squared: bool) -> np.ndarray:
@@ -281,7 +281,7 @@ TOO_LARGE = (
 def quantile_of(
     distances: np.ndarray, fraction: float, size: int | None = None, below: int = 0
 ) -> float:
-    """Return a quantile of distances, 1.0 if there are none. Reorders them.
+    """Return a quantile of distances, reordering them, or 1.0 if there are none.
 
     If the distances are some of `size`, so many others are `below` all of them.
     """
@@ -402,20 +402,8 @@ def varying_columns(*samples: Any) -> Sequence[Any]:
 class Rows:
     """Rows of one array, or of several arrays stacked without a copy.
 
-    Blocks of rows are centred. Centring does not change distances, and it keeps an
-    offset of the data from causing cancellation in dot products. The centre is the
-    median of some of the rows, because it need not be exact, and because outliers do
-    not move a median. It is subtracted in float64 before float32 blocks are rounded.
-
-    Rounding can lose the digits of rows that are close to each other but far from the
-    centre, for example if a code such as 99999 stands for missing values. Blocks are
-    then float64.
-
-    If a part is sparse, blocks are sparse matrices, and are not centred, because
-    centring would fill them.
-
-    If `reference`, the first part alone gives the centre. Blocks of the first part are
-    then the same for all other parts.
+    Blocks of dense rows are centred, so that an offset of the data does not cause
+    cancellation in dot products; if `reference`, the first part alone gives the centre.
     """
 
     def __init__(self, *parts: Any, centred: bool = True, reference: bool = False):
@@ -488,12 +476,7 @@ class Rows:
 
 
 def _loses_digits(rows: np.ndarray, centre: np.ndarray) -> bool:
-    """Return whether rows lose digits when centred and rounded to float32.
-
-    Rows are sorted by a linear combination of their columns, so that rows of a cluster
-    are neighbours. Differences between neighbours are compared before and after
-    rounding.
-    """
+    """Return whether rows lose digits when centred and rounded to float32."""
     weights = np.linspace(1, 2, rows.shape[1], dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         order = np.argsort(np.einsum("ij,j->i", rows, weights), kind="stable")
@@ -536,10 +519,7 @@ class Codes:
     def compare(
         self, rows: Index, cols: Index, out: np.ndarray, *, balanced: bool
     ) -> np.ndarray:
-        """Write 1 for equal labels, else 0. Divide by the counts if balanced.
-
-        For all pairs of a row and a column if `out` is a matrix, else for aligned ones.
-        """
+        """Write 1 for equal labels, else 0, divided by the counts if balanced."""
         codes, counts = self.codes[rows], self.counts[rows]
         if out.ndim == 2:
             codes, counts = codes[:, np.newaxis], counts[:, np.newaxis]
@@ -550,12 +530,7 @@ class Codes:
 
 
 def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> Any:
-    """Return the rows at sorted ranks in the order of a linear combination of columns.
-
-    The memory hardly grows with the number of rows. One pass counts the rows in
-    intervals of the combination, one reads the combination in the intervals with a
-    rank, and one reads the rows.
-    """
+    """Return the rows at sorted ranks in the order of a combination of columns."""
     least = np.min([sample.least for sample in samples], axis=0)
     some = np.concatenate([combine(s.sample, weights, least) for s in samples])
     edges = np.unique(some)
@@ -608,11 +583,7 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
 
 
 def combine(block: np.ndarray, weights: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """Return a linear combination of the columns for each row.
-
-    The minimum of each column is subtracted first. A single column is not changed but
-    for its sign.
-    """
+    """Return a linear combination of the columns for each row."""
     if block.shape[1] == 1:
         return block[:, 0].astype(np.float64) * (1 if weights[0] > 0 else -1)
     total = np.zeros(len(block))
@@ -631,11 +602,7 @@ SORTED_ROWS = 2**22
 
 
 def representative_rows(samples: list[Any]) -> Any:
-    """Return at most MAX_ROWS rows, chosen among the sorted rows with a fixed seed.
-
-    Rows are sorted by a fixed linear combination of their columns. The choice therefore
-    does not depend on the order of the rows, on ties, or on a shift of the data.
-    """
+    """Return at most MAX_ROWS rows, chosen among the sorted rows with a fixed seed."""
     n_rows = sum(len(sample) for sample in samples)
     dense = not any(isinstance(sample, SparseRows) for sample in samples)
     any_lazy = any(isinstance(sample, LazyRows) for sample in samples)

@@ -84,9 +84,7 @@ class Column:
 def as_table(X: Any, *, named: bool = False) -> Any:
     """Return one-dimensional data as one column, and anything else as it is.
 
-    Functions take one-dimensional samples; estimators refuse them, as in scikit-learn.
-    The column keeps its name only if `named`, so that columns of two names can be
-    compared.
+    The column keeps its name only if `named`.
     """
     if isinstance(X, (list, tuple)):
         # numpy has no number of dimensions for a row that holds lists.
@@ -151,10 +149,8 @@ def needs_encoding(X: Any) -> bool:
 def read_columns(X: Any, name: str = "X", like: Any = None) -> list[Column]:
     """Read the columns of a table of any types.
 
-    `like` has a column of another table for each column. Dates count from the same
-    origin, or else from the earliest date, because seconds since 1970 would lose digits
-    of the differences. If `like` has categories or ordered levels, values of any type
-    are categories.
+    `like` has a column of another table for each column, which gives its kind and its
+    origin of dates.
     """
     names = unique_names(X, name) if is_table(X) else None
     columns: Any = _as_array(X, name).T if names is None else series_of(X)
@@ -168,8 +164,7 @@ def read_columns(X: Any, name: str = "X", like: Any = None) -> list[Column]:
 def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
     """Convert numbers of any type to floats.
 
-    Dates, periods and durations become seconds since the earliest value of their
-    column. A period stands for its start.
+    Dates, periods and durations become seconds since the earliest value of a column.
     """
     if values.dtype == np.float32:
         return values
@@ -633,9 +628,6 @@ def check_column_encoder(
 @dataclass(frozen=True)
 class Layout:
     """The columns of a table, each with its positions in the rows that kernels see.
-
-    A table that is not encoded has one position for each column. An encoder turns a
-    column into several.
 
     Attributes
     ----------

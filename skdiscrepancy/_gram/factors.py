@@ -52,8 +52,7 @@ BATCH_NUMBERS = 2**15
 class Factor(NamedTuple):
     """A centred factor.
 
-    `rows` has shape (rank, n_samples). If it is a sparse matrix, its means are still to
-    be subtracted. `complete` is True if nothing is left out.
+    `rows` has shape (rank, n_samples), without its means subtracted if it is sparse.
     """
 
     rows: Any

@@ -68,9 +68,8 @@ class Part(NamedTuple):
 class FeatureMaps:
     """The features of all kernels of a collection.
 
-    A stationary kernel has a cosine and a sine for each of its frequencies. The
-    frequencies of kernels that differ only in their bandwidths are multiples of each
-    other, so rows are multiplied with them once.
+    The frequencies of kernels that differ only in their bandwidths are multiples of
+    each other, so rows are multiplied with them once.
 
     Parameters
     ----------
@@ -161,8 +160,7 @@ class FeatureMaps:
         """Return the positions of the features of each frequency of a kernel.
 
         There is one array of shape (n_features, n_frequencies) for each independent
-        draw. A sum of kernels may have several, and a kernel with exact features has
-        none.
+        draw.
         """
         positions, start = [], 0
         for part in self.parts[k]:
@@ -174,8 +172,7 @@ class FeatureMaps:
     def strips(self, block: Any, index: np.ndarray) -> Iterator[tuple[slice, int, Any]]:
         """Yield slices of rows, and their features for a kernel in float64.
 
-        The next step may overwrite the features. `index` has the positions of the rows
-        among the stacked rows of all samples.
+        The next step may overwrite the features.
         """
         step = STRIP if self.is_random else 8 * STRIP
         for start in range(0, len(index), step):

@@ -362,8 +362,7 @@ class FeatureGram(Gram):
     def keep(self, sample: Any, *, scales: bool) -> KeptMeans | None:
         """Sum features over the only sample, and their products, in one pass.
 
-        Products of features are summed if `scales` will be needed, unless there are too
-        many. None if the sample has labels, which need other rows, or weights.
+        The result is None if the sample has weights or labels.
         """
         maps, n, K = self.maps, self.n, self.n_kernels
         if maps.has_labels or self.stacked_weights is not None:
@@ -393,10 +392,8 @@ class FeatureGram(Gram):
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Sum the matrices over pairs of groups of rows, in one pass.
 
-        If there is a seed, the rows of each sample are divided into groups at random,
-        unless they are `in_order`. The groups have the sizes of groups of consecutive
-        rows, from bounds[g] to bounds[g + 1]. There are no sums of squares. The
-        diagonal is summed over each group. Weights of rows are factors of the features.
+        If there is a seed, groups are drawn at random unless they are `in_order`, with
+        the sizes of groups of consecutive rows, from bounds[g] to bounds[g + 1].
         """
         if self.seed is None and not self.in_order:
             return super().group_sums(bounds)
@@ -521,12 +518,7 @@ def random_groups(
 ) -> Iterator[Callable[[], np.ndarray]]:
     """Divide each sample into groups at random, piece by piece.
 
-    Every division into groups of these sizes has the same probability. It does not
-    depend on the pieces, because it is drawn for stretches of rows of a fixed length.
-    The memory hardly grows with the number of rows.
-
-    `owners` are the samples of the groups. Each function that is yielded returns the
-    group of each row of a piece.
+    Each function that is yielded returns the group of each row of a piece.
     """
     stretches: list[list[Any]] = []
     for sample, n_rows in enumerate(blocks.sizes):

@@ -41,11 +41,8 @@ Values = Iterator[tuple[int, Any]]
 class FeatureSide:
     """Features of the rows of x, or of y, one group of frequencies at a time.
 
-    The features of a group are an array with one line for each feature and one column
-    for each row of the data. Lines of a kernel follow each other. A kernel whose
-    k(x, x) is not 1 for all rows has one line more, with the squared norms of the
-    features. All features are measured from the means over some rows, because small
-    numbers lose fewer digits.
+    Features have one line each, and a kernel whose k(x, x) is not 1 for all rows has a
+    last line with the squared norms of its features.
 
     Parameters
     ----------
@@ -103,8 +100,7 @@ class FeatureSide:
     ) -> np.ndarray:
         """Return the features of a group, one line for each, for a block of rows.
 
-        `index` has the positions of the rows among all rows. The `kernels` None are
-        all.
+        `index` has the positions of the rows, and the `kernels` None are all.
         """
         maps = self.maps_of[g] if kernels is None else self.maps_of[g].select(kernels)
         kernels = range(self.n_kernels) if kernels is None else kernels

@@ -80,11 +80,7 @@ def decay_rate(kernel: KernelLike, dtype: np.dtype) -> float | None:
 
 
 def line_profile(kernel: KernelLike) -> AnyProfile | None:
-    """Return a kernel that is a polynomial times an exponential on one column.
-
-    Or a kernel that is a distance. Return None for other kernels, because only these
-    have recursive sums over a sorted column.
-    """
+    """Return a kernel that is an exponential or a distance on one column, else None."""
     if type(kernel) is EnergyKernel:
         origin = 0.0 if kernel.origin is None else float(np.ravel(kernel.origin)[0])
         return DistanceProfile(origin) if kernel.exponent == 1 else None
@@ -123,9 +119,8 @@ MANY_COLUMNS, LARGE_TILE = 512, 1024
 class Reading:
     """How some kernels read the rows of a sample.
 
-    `tile` and `pairs` return what `evaluate` needs: a function that writes the values
-    of a kernel. Shared values, such as the distances of a tile, are computed once for
-    all kernels.
+    `tile` and `pairs` return what `evaluate` needs, a function that writes the values
+    of a kernel.
     """
 
     def __init__(self, rows: Any, p: Any = None):
@@ -417,9 +412,8 @@ def gram(
 ) -> Any:
     """Return the Gram of a collection on the stacked rows of one or more samples.
 
-    This function alone chooses how to sum. Rows that are read by blocks need features.
-    `weights` are those of the first samples, None for equal weights. With `reference`,
-    the first sample alone gives the centre of the rows. `kept` are sums within it.
+    `weights` are those of the first samples, `kept` are sums within the first sample,
+    and with `reference` it alone gives the centre of the rows.
     """
     if n_components is not None:
         # Sparse rows are not centred, so they are compared with sparse rows.

@@ -128,10 +128,9 @@ class PieceTask(Task):
     def each(
         self, extras: Iterable[Any] = repeat(None), samples: Any = None
     ) -> Generator[Any]:
-        """Yield the sample and the sums of each piece, in order.
+        """Yield the sample and the sums of each piece of `samples`, in order.
 
-        `extras` is what is sent with each piece. Only pieces of `samples` are read.
-        Neighbouring pieces of one sample may come as one.
+        `extras` is sent with each piece, and neighbouring pieces may come as one.
         """
         pieces: Iterable[Piece] = self.blocks.pieces()
         if samples is not None:
@@ -149,9 +148,7 @@ class PieceTask(Task):
 class Blocks(ABC):
     """The rows of one or more samples, read one piece at a time.
 
-    Sums over rows need no more than this: they walk over the pieces in their order, and
-    read a piece where it is needed, possibly in another thread or process. To read rows
-    from another place, write a subclass.
+    To read rows from another place, write a subclass.
 
     Attributes
     ----------
@@ -234,8 +231,6 @@ class ArrayBlocks(Blocks):
 
 class LazyBlocks(Blocks):
     """Rows of samples of which at least one is never in memory as a whole.
-
-    A partition of dask is one piece. Other blocks are cut into the pieces of an array.
 
     Parameters
     ----------

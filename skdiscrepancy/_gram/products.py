@@ -147,9 +147,8 @@ def pair_totals(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Centre the matrices of Grams, multiply pairs entry by entry, and add up.
 
-    Each Gram has one kernel. What belongs to one Gram is computed once, whatever the
-    number of pairs: its form, the row sums that centre it, and its tiles. Also return
-    how large a rounding error of the total of a matrix with itself may be.
+    Each Gram has one kernel; also return how large a rounding error of the total of a
+    matrix with itself may be.
     """
     forms = [cache(partial(_form, gram)) for gram in grams]
     of_pairs = [_leaves_of(forms[i], forms[j], grams[0].n) for i, j in pairs]
@@ -206,11 +205,7 @@ def _form(gram: Gram, form: str) -> list[Any]:
 
 
 def _leaves_of(x: Form, y: Form, n: int) -> tuple[list[Any], list[Any]] | None:
-    """Return both factors of products that are summed without pairs, None for tiles.
-
-    This is the table of products: labels with anything that is not summed over tiles,
-    features with features where it pays off, and exponentials on two columns.
-    """
+    """Return both factors of products that are summed without pairs, None for tiles."""
     if x("labels") or y("labels"):
         first, second = (f("labels") or f("features") or f("rows") for f in (x, y))
     elif x("features") and y("features"):

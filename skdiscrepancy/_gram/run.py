@@ -179,9 +179,7 @@ _lines: WeakValueDictionary[int, Line] = WeakValueDictionary()
 def progress(what: str, total: float, verbose: int, *, delay: float = 0.0) -> Progress:
     """Return the progress of a loop, to be used in a with statement.
 
-    `what` is done, in the words of users: "kernel sums", "permutations", "columns". The
-    work of the steps adds up to `total`: call `advance` after each step. `delay` is for
-    loops that are usually short, and not shown until so many seconds have passed.
+    The work of the steps adds up to `total`, so call `advance` after each step.
     """
     if not verbose or not total > 0 or sys.stderr is None:
         return SILENT
@@ -279,10 +277,8 @@ def run_all(
 ) -> Generator[Any]:
     """Return the results of tasks in order, and end the rest if the caller stops.
 
-    The progress is counted here, in the caller's thread, wherever the tasks run: by the
-    `size` of each result in a `total`, or by the number of tasks. `options` are those
-    of joblib, which prints messages of its own only if
-    ``joblib.parallel_config(verbose=...)`` says so.
+    The progress is counted by the `size` of each result in a `total`, or by the number
+    of tasks.
     """
     if not run.verbose:
         return run_tasks(tasks, work, run.n_jobs, **options)
@@ -359,9 +355,7 @@ def _results(calls: Iterator[Any], parallel: Any, size: int | None) -> Generator
 def _in_background(results: Generator[Any], job: Job) -> Generator[Any]:
     """Yield results that a thread of their own waits for.
 
-    An interrupt reaches the main thread only, at any line. If that line is in joblib or
-    in `one_blas_thread`, threads may stay behind, or BLAS may stay at one thread. So
-    the thread that waits starts all the others, and cleans up after them.
+    An interrupt reaches the main thread only, so the waiting thread cleans up.
     """
     answers: SimpleQueue[tuple[str, Any]] = SimpleQueue()
     config = get_config()
@@ -406,8 +400,8 @@ class Stopped(Exception):
 class Job:
     """Some tasks, and whether their caller still waits for the results.
 
-    Threads cannot be ended from outside. After an interrupt, a task that takes long
-    ends itself where it calls `end_if_stopped`, and so do the jobs inside a task.
+    After an interrupt, a task that takes long ends itself where it calls
+    `end_if_stopped`.
     """
 
     current = local()
@@ -462,11 +456,7 @@ def working_memory() -> float:
 class one_blas_thread:
     """Hold BLAS to one thread while any walk of this process is under way.
 
-    The number of threads belongs to the process. Walks that overlap in several threads
-    count themselves, and so do their tasks: the first sets it, the last puts it back.
-
-    An interrupt may come at any line of these methods. So every step can be repeated,
-    and an object that was not left is left when it is deleted.
+    Every step can be repeated, because an interrupt may come at any line.
     """
 
     lock = RLock()
@@ -511,11 +501,7 @@ class one_blas_thread:
 
 
 def in_one_blas_thread(function: Function) -> Function:
-    """Hold BLAS to one thread in every call of a function.
-
-    OpenBLAS adds up in another order on another number of threads. Questions that call
-    BLAS outside of tasks are held as a whole, and give the same bits everywhere.
-    """
+    """Hold BLAS to one thread in every call of a function, for the same bits."""
 
     @wraps(function)
     def held(*args: Any, **kwargs: Any) -> Any:
@@ -532,11 +518,7 @@ def _threadpools() -> ThreadpoolController:
 
 
 def one_openmp_thread() -> AbstractContextManager[Any]:
-    """Hold OpenMP to one thread in this thread.
-
-    For models that are fitted in several threads, or to few rows again and again. With
-    one thread they also add up in the same order, whatever the backend of joblib is.
-    """
+    """Hold OpenMP to one thread in this thread, for models fitted in threads."""
     return _threadpools().select(user_api="openmp").limit(limits=1)
 
 

@@ -87,7 +87,6 @@ class Leaf:
 
     Leaves have `sums`, the row sums, `class_sums`, the row sums over the rows of the
     same class, and `products`, the row sums of the product with a leaf of their form.
-    All of them may have weights of the rows.
 
     Attributes
     ----------
@@ -113,9 +112,7 @@ class Leaf:
 class Features(Leaf):
     """A kernel with explicit features, on rows that are read block by block.
 
-    Sums over rows need no pairs. All sums are made in float64. The features have mean
-    zero. HSIC does not change by this, and keeps its digits. Without a kernel, `rows`
-    is a Gram that has the features itself.
+    The features have mean zero, which does not change HSIC and keeps its digits.
     """
 
     def __init__(self, kernel: RowKernel | None, rows: Any):
@@ -424,12 +421,7 @@ def sums_across(
 
 
 def min_rows(sums: str, degree: int = 0) -> int:
-    """Return the number of rows above which sorted order is faster than all pairs.
-
-    The numbers were measured on collections of five and ten kernels. In numpy, each
-    step of a scan is a call, and a polynomial needs more calls. All pairs, on the other
-    hand, have no compiled loops for a polynomial.
-    """
+    """Return the number of rows above which sorted order is faster than all pairs."""
     fast = compiled("sorted") is not None
     if sums == "products":
         return 768 if fast else 3072

@@ -74,10 +74,9 @@ LONG = 240.0
 
 
 class GroupSums(NamedTuple):
-    """Sums of the off-diagonal entries of symmetric matrices, one for each kernel.
+    """Sums of off-diagonal entries of matrices over pairs of groups, and of squares.
 
-    Over pairs of groups, and of squares. Groups of random rows also have the sums of
-    the diagonal over each group.
+    Groups of random rows also have the sums of the diagonal over each group.
     """
 
     groups: np.ndarray
@@ -159,8 +158,8 @@ class Gram:
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield (k, values of kernel k on rows x cols), in any order of k.
 
-        `out` is a buffer of the shape of the tile, overwritten by each kernel, or a
-        stack of one such buffer for each kernel. `cols is rows` on the diagonal.
+        Kernels overwrite `out`, a tile or a stack of tiles, and `cols is rows` on the
+        diagonal.
         """
         outs = [place(out, k) for k in range(self.n_kernels)]
         for members, _, evaluate in self.shared(rows, cols):
@@ -241,11 +240,7 @@ class Gram:
         return np.concatenate([np.ones(n) if w is None else w for n, w in parts])
 
     def fold(self, how: Fold) -> Iterator[Folded]:
-        """Yield what a fold makes of the row sums of some kernels, for each sample.
-
-        The sums of all kernels and rows need never be in memory at once. Sums within
-        the first sample may be kept.
-        """
+        """Yield what a fold makes of the row sums of some kernels, for each sample."""
         measures, sizes = self.measures, self.sizes or (self.n,)
         weights = self.stacked_weights
         bounds = np.cumsum([0, *sizes]).tolist()
