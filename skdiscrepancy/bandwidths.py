@@ -60,7 +60,7 @@ SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     """Compute the non-zero distances between rows.
 
-    Bandwidths are quantiles of these distances [1]_, from at most 2000 rows.
+    It uses at most 2000 rows.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -69,7 +69,7 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     X : array-like of shape (n_samples, n_features)
         Sample.
     p : float, default=2
-        Order of the Minkowski distance, the `norm` of your kernel.
+        Order of the Minkowski distance.
 
     Returns
     -------
@@ -79,11 +79,6 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     See Also
     --------
     median_bandwidth : Computes their median.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -104,7 +99,7 @@ def _read(X: ArrayLike, p: float) -> tuple[Any, float]:
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     """Compute the median of the non-zero distances between rows.
 
-    This bandwidth is the median heuristic [1]_.
+    This bandwidth is the median heuristic.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -113,20 +108,16 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     X : array-like of shape (n_samples, n_features)
         Sample.
     p : float, default=2
-        Order of the Minkowski distance, the `norm` of your kernel.
+        Order of the Minkowski distance.
 
     Returns
     -------
     bandwidth : float
-        Median distance, or 1.0 if all rows are equal.
+        Median distance, 1.0 if all rows are equal.
 
     See Also
     --------
     bandwidth_grid : Computes several bandwidths.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
 
     Examples
     --------
@@ -149,7 +140,7 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     X : array-like of shape (n_samples, n_features)
         Sample.
     p : float, default=2
-        Order of the Minkowski distance, the `norm` of your kernel.
+        Order of the Minkowski distance.
     n_bandwidths : int, default=10
         Number of bandwidths. 1 gives the 5 % quantile.
 
@@ -160,12 +151,12 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
 
     See Also
     --------
-    kernel_collection : Builds kernels with these bandwidths.
+    kernel_collection : Builds kernels.
 
     References
     ----------
-    .. [1] F. Biggs, A. Schrab and A. Gretton, "MMD-FUSE: Learning and combining kernels
-       for two-sample testing without data splitting", NeurIPS 2023.
+    .. [1] F. Biggs et al., "MMD-FUSE: Learning and combining kernels for two-sample
+       testing without data splitting", NeurIPS 2023.
 
     Examples
     --------
@@ -187,7 +178,7 @@ def kernel_collection(
 ) -> list[Any]:
     """Build a list of kernels, each with a single number as its bandwidth.
 
-    The defaults are the 20 kernels that [1]_ recommends.
+    The defaults give 20 kernels.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -196,10 +187,9 @@ def kernel_collection(
     X : array-like of shape (n_samples, n_features)
         Sample.
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
-        Names, kernels of :mod:`skdiscrepancy.kernels`, or kernels of
-        :mod:`sklearn.gaussian_process.kernels`.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or functions.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=None
         Number of bandwidths of a "grid". None is 10.
 
@@ -210,12 +200,7 @@ def kernel_collection(
 
     See Also
     --------
-    skdiscrepancy.kernels.check_kernel : Does not choose bandwidths.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
+    skdiscrepancy.kernels.check_kernel : Chooses no bandwidths.
 
     Examples
     --------

@@ -63,28 +63,21 @@ def square(start: int, stop: int, *, diagonal: bool) -> Region:
 class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     """Base class of all designs.
 
-    A design is the set of pairs (i, j) of rows that a statistic uses [1]_. Derive your
-    own design from this class and write `pairs`.
+    A design is the set of pairs (i, j) of rows that a statistic uses. Derive your own
+    design from it and write `pairs`.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
-    complete : bool
-        Whether the design uses every pair.
-    biased : bool
-        Whether the design contains the pairs (i, i).
+    complete, biased : bool
+        Whether the design has every pair, and pairs (i, i).
     upper : bool
-        Whether a pair (i, j) also stands for (j, i).
+        Whether (i, j) also stands for (j, i).
 
     See Also
     --------
-    check_design : Turns a letter into a design object.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
+    check_design : Takes a letter.
 
     Examples
     --------
@@ -120,16 +113,16 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         n : int
             Number of rows.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds everything that is drawn. None draws anew in every call.
+            Seeds all random draws.
 
         Returns
         -------
         rows, cols : ndarray of shape (size(n),)
-            Indices of the pairs.
+            Indices.
         """
 
     def size(self, n: int) -> int:
-        """Return the number of pairs of the design.
+        """Return the number of pairs.
 
         Parameters
         ----------
@@ -154,7 +147,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         n : int
             Number of rows.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds everything that is drawn. None draws anew in every call.
+            Seeds all random draws.
 
         Returns
         -------
@@ -177,7 +170,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         n_unused : int
-            Number of rows.
+            Number.
         """
         at_least(n, 1, self)
         return 0
@@ -193,7 +186,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         regions : list of Region or None
-            Rectangles without a common row, or None.
+            Without a common row.
         """
         return None
 
@@ -209,12 +202,12 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         max_pairs : int
             Largest chunk.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds everything that is drawn. None draws anew in every call.
+            Seeds all random draws.
 
         Yields
         ------
         rows, cols : ndarray
-            Indices of the pairs.
+            Indices.
         """
         max_pairs = check_number(max_pairs, "max_pairs", integer=True, least=1)
         for rows, bounds, shifts, ranks in self._parts(n, random_state):
@@ -370,23 +363,19 @@ def _draw_distinct(population: int, size: int, rng: RandomState) -> np.ndarray:
 class CompleteV(StreamedDesign):
     """All ordered pairs with the diagonal, for the V-statistic.
 
-    It is biased, and never negative for a positive definite core [1]_. It takes O(n^2)
-    time.
+    It is biased, but never negative for a positive definite core [1]_, and takes
+    O(n^2) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
-    complete : bool
-        Whether the design uses every pair.
-    biased : bool
-        Whether the design contains the pairs (i, i).
-    upper : bool
-        Whether a pair (i, j) also stands for (j, i).
+    complete, biased, upper : bool
+        See :class:`Design`.
 
     See Also
     --------
-    CompleteU : Unbiased design, the default.
+    CompleteU : Unbiased.
 
     References
     ----------
@@ -411,20 +400,18 @@ class CompleteV(StreamedDesign):
 class CompleteU(StreamedDesign):
     """All ordered pairs without the diagonal, for the U-statistic.
 
-    It is the unbiased estimator with the smallest variance [1]_. It takes O(n^2) time.
+    It is unbiased, with the smallest variance [1]_, and takes O(n^2) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
-    complete : bool
-        Whether the design uses every pair.
-    upper : bool
-        Whether a pair (i, j) also stands for (j, i).
+    complete, upper : bool
+        See :class:`Design`.
 
     See Also
     --------
-    CompleteV : Biased design with the diagonal.
+    CompleteV : Biased.
 
     References
     ----------
@@ -454,14 +441,12 @@ class Linear(StreamedDesign):
 
     Attributes
     ----------
-    complete : bool
-        Whether the design uses every pair.
-    upper : bool
-        Whether a pair (i, j) also stands for (j, i).
+    complete, upper : bool
+        See :class:`Design`.
 
     See Also
     --------
-    Subdiagonals : Fast design with more pairs.
+    Subdiagonals : Has more pairs.
 
     References
     ----------
@@ -495,23 +480,21 @@ class Subdiagonals(StreamedDesign):
     Parameters
     ----------
     n_subdiagonals : "sqrt" or int, default="sqrt"
-        Number r of subdiagonals. "sqrt" is floor(sqrt(n)).
+        Number r. "sqrt" is floor(sqrt(n)).
 
     Attributes
     ----------
-    complete : bool
-        Whether the design uses every pair.
-    upper : bool
-        Whether a pair (i, j) also stands for (j, i).
+    complete, upper : bool
+        See :class:`Design`.
 
     See Also
     --------
-    RandomPairs : Pairs drawn at random.
+    RandomPairs : Draws pairs at random.
 
     References
     ----------
-    .. [1] A. Schrab, I. Kim, B. Guedj and A. Gretton, "Efficient aggregated kernel
-       tests using incomplete U-statistics", NeurIPS 2022.
+    .. [1] A. Schrab et al., "Efficient aggregated kernel tests using incomplete
+       U-statistics", NeurIPS 2022.
 
     Examples
     --------
@@ -551,23 +534,21 @@ class Blocks(StreamedDesign):
     n_blocks : "sqrt" or int, default="sqrt"
         Number of equal blocks. "sqrt" is floor(sqrt(n)).
     block_sizes : array-like of int or None, default=None
-        Rows in each block, instead of `n_blocks`. Later rows are in no pair.
+        Sizes to use instead. Later rows are in no pair.
 
     Attributes
     ----------
-    complete : bool
-        Whether the design uses every pair.
-    upper : bool
-        Whether a pair (i, j) also stands for (j, i).
+    complete, upper : bool
+        See :class:`Design`.
 
     See Also
     --------
-    Subdiagonals : Fast design with more pairs.
+    Subdiagonals : Another fast design.
 
     References
     ----------
-    .. [1] W. Zaremba, A. Gretton and M. Blaschko, "B-test: A non-parametric, low
-       variance kernel two-sample test", NeurIPS 2013.
+    .. [1] W. Zaremba et al., "B-test: A non-parametric, low variance kernel two-sample
+       test", NeurIPS 2013.
 
     Examples
     --------
@@ -614,26 +595,24 @@ class Blocks(StreamedDesign):
 class Cross(StreamedDesign):
     """All pairs between two parts of the rows, for the X-statistic.
 
-    It is asymptotically normal [1]_, so p-values need no resampling. It takes O(n_1 (n
-    - n_1)) time.
+    It is asymptotically normal [1]_, so p-values need no resampling. It takes O(n^2)
+    time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_first : "half" or int, default="half"
-        Number n_1 of rows in the first part. "half" is floor(n / 2).
+        Rows in the first part. "half" is floor(n / 2).
 
     Attributes
     ----------
-    complete : bool
-        Whether the design uses every pair.
-    upper : bool
-        Whether a pair (i, j) also stands for (j, i).
+    complete, upper : bool
+        See :class:`Design`.
 
     See Also
     --------
-    CompleteU : Unbiased design, the default.
+    CompleteU : Has more pairs.
 
     References
     ----------
@@ -659,27 +638,25 @@ class Cross(StreamedDesign):
 class RandomPairs(StreamedDesign):
     """Pairs i < j drawn at random, for the R-statistic.
 
-    This incomplete U-statistic [1]_ takes O(n + n_pairs) time and memory.
+    This incomplete U-statistic [1]_ takes O(n + n_pairs) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_pairs : "sqrt" or int, default="sqrt"
-        Number of pairs. "sqrt" is n floor(sqrt(n)), at most all pairs.
+        Number of pairs. "sqrt" is n floor(sqrt(n)), at most all.
     replace : bool, default=False
         Draw with replacement.
 
     Attributes
     ----------
-    complete : bool
-        Whether the design uses every pair.
-    upper : bool
-        Whether a pair (i, j) also stands for (j, i).
+    complete, upper : bool
+        See :class:`Design`.
 
     See Also
     --------
-    Subdiagonals : Fast design with more pairs.
+    Subdiagonals : Draws nothing.
 
     References
     ----------
@@ -728,28 +705,21 @@ DESIGNS = {
 def check_design(design: Any) -> Design:
     """Return the design object for a letter or a design object.
 
-    The letters name the statistics of [1]_.
-
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design
-        Letter, or design object.
+        Letter or object.
 
     Returns
     -------
     design : Design
-        Design object.
+        Object.
 
     See Also
     --------
-    CompleteU : Unbiased design, the default.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
+    CompleteU : The default.
 
     Examples
     --------

@@ -30,10 +30,8 @@ def normalize_statistics(
 
     Parameters
     ----------
-    statistics : array-like of shape (n_kernels,)
-        Statistic S_k of each kernel.
-    scales : array-like of shape (n_kernels,)
-        Scale sigma_k of each kernel.
+    statistics, scales : array-like of shape (n_kernels,)
+        Statistic S_k and scale sigma_k of each kernel.
     rounding : float or array-like of shape (n_kernels,), default=0.0
         Numbers up to this size are treated as zero.
 
@@ -42,14 +40,9 @@ def normalize_statistics(
     normalized : ndarray of shape (n_kernels,)
         S_k / sigma_k, or 0 if both are zero.
 
-    Raises
-    ------
-    ValueError
-        If only the scale is zero.
-
     See Also
     --------
-    pool_statistics : Pools the statistics of several kernels into one number.
+    pool_statistics : Pools statistics into one number.
 
     References
     ----------
@@ -115,10 +108,9 @@ def pool_statistics(
     statistics : array-like of shape (n_kernels,)
         Statistic S_k of each kernel.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
-        and None requires a single kernel.
+        How to pool. None requires a single kernel.
     nu : float, default=None
-        Parameter of "fuse". A larger value is closer to "max".
+        Parameter of "fuse". Larger values approach "max".
 
     Returns
     -------
@@ -127,12 +119,12 @@ def pool_statistics(
 
     See Also
     --------
-    normalize_statistics : Divides each statistic by its scale.
+    normalize_statistics : Divides statistics by their scales.
 
     References
     ----------
-    .. [1] F. Biggs, A. Schrab and A. Gretton, "MMD-FUSE: Learning and combining kernels
-       for two-sample testing without data splitting", NeurIPS 2023.
+    .. [1] F. Biggs et al., "MMD-FUSE: Learning and combining kernels for two-sample
+       testing without data splitting", NeurIPS 2023.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class Result(metaclass=ABCMeta):
         Returns
         -------
         frame : pandas.DataFrame
-            One row for each kernel, column or pair, for example.
+            One row for each kernel, column or pair.
         """
         try:
             import pandas as pd
@@ -82,12 +82,12 @@ class Result(metaclass=ABCMeta):
         Parameters
         ----------
         **kwargs : dict
-            Options of the method `from_result` of the Display, such as `ax`.
+            Options of `from_result` of the Display, such as `ax`.
 
         Returns
         -------
         display : Display of :mod:`skdiscrepancy.plotting`
-            The display, already drawn.
+            The drawn display.
         """
         # Upwards, and so only when called: results do not need matplotlib.
         from skdiscrepancy import plotting
@@ -108,8 +108,7 @@ class Result(metaclass=ABCMeta):
     def _table(self, max_rows: int | None) -> tuple[int, list[tuple[bool, list[str]]]]:
         """Return how many rows are left out, and the columns of the others as text.
 
-        For each column, whether it has numbers, and its heading and cells. None for all
-        rows.
+        A column is whether it has numbers, and its heading and cells.
         """
         columns = self._columns()
         rows = np.arange(len(next(iter(columns.values()))))

@@ -87,20 +87,14 @@ def read_both(kernel: Any, X: Any, Y: Any) -> list[Any]:
 class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     """Base class of all kernels.
 
-    A kernel measures how similar two rows are [1]_. `a + b` and `a * b` are kernels.
-    Derive your own kernel from :class:`RadialKernel` or :class:`RowKernel`.
+    `a + b` and `a * b` are kernels, too.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     See Also
     --------
-    RadialKernel : Base class for your own kernel of a distance.
-    RowKernel : Base class for any other kernel.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
+    RadialKernel : Derive kernels of a distance from it.
+    RowKernel : Derive all others from it.
 
     Examples
     --------
@@ -142,13 +136,11 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         """
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Compute the kernel of all rows of A with all rows of B.
+        """Compute the Gram matrix of two blocks of rows.
 
         Parameters
         ----------
-        A : ndarray of shape (n_rows_A, n_features)
-            Rows.
-        B : ndarray of shape (n_rows_B, n_features)
+        A, B : ndarray of shape (n_rows_A, n_features) and (n_rows_B, n_features)
             Rows.
 
         Returns
@@ -159,13 +151,11 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         return self(A, B)
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Compute the kernel of each row of A with the same row of B.
+        """Compute the kernel of rows with the same position.
 
         Parameters
         ----------
-        A : ndarray of shape (n_rows, n_features)
-            Rows.
-        B : ndarray of shape (n_rows, n_features)
+        A, B : ndarray of shape (n_rows, n_features)
             Rows.
 
         Returns
@@ -186,7 +176,7 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         F : ndarray of shape (n_rows, n_components) or None
-            None if the kernel has no such vectors.
+            Vectors, if any.
         """
         return None
 
@@ -194,7 +184,7 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         """Raise an error if a parameter is not allowed."""
 
     def learn(self, samples: list[np.ndarray]) -> Any:
-        """Return a copy with all that it takes from data.
+        """Return a copy that has learned from data.
 
         Parameters
         ----------
@@ -226,7 +216,7 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         return self
 
     def members(self) -> list[Kernel]:
-        """Return the kernel and all kernels that it is made of.
+        """Return the kernel and all its parts.
 
         Returns
         -------
@@ -264,19 +254,13 @@ KernelLike: TypeAlias = Kernel | GaussianProcessKernel
 class RowKernel(Kernel):
     """Base class of the kernels that are functions of two blocks of rows.
 
-    Derive your own kernel [1]_ from this class if it has parameters, and write `gram`.
-    Otherwise pass a function as `kernel`. KSD cannot use such kernels.
+    Derive your own kernel from it, and write `gram`. KSD cannot use it.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     See Also
     --------
-    FunctionKernel : A kernel from a function.
-
-    References
-    ----------
-    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
-       Mathematical Society 68, 1950.
+    FunctionKernel : Needs no class.
 
     Examples
     --------
@@ -293,13 +277,11 @@ class RowKernel(Kernel):
 
     @abstractmethod
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Compute the kernel of all rows of A with all rows of B.
+        """Compute the Gram matrix of two blocks of rows.
 
         Parameters
         ----------
-        A : ndarray of shape (n_rows_A, n_features)
-            Rows.
-        B : ndarray of shape (n_rows_B, n_features)
+        A, B : ndarray of shape (n_rows_A, n_features) and (n_rows_B, n_features)
             Rows.
 
         Returns
@@ -368,26 +350,18 @@ class CombinedKernel(RowKernel):
 class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
     """Sum of two kernels, :math:`k_1(x, y) + k_2(x, y)`.
 
-    It is `first + second` [1]_. Two grids of ten bandwidths are combined in order, and
-    give ten kernels.
+    Write `first + second`. Bandwidths of both are combined in order.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
-    first : Kernel
-        First kernel.
-    second : Kernel
-        Second kernel.
+    first, second : Kernel
+        Kernels.
 
     See Also
     --------
     ProductKernel : Product of two kernels.
-
-    References
-    ----------
-    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
-       Mathematical Society 68, 1950.
 
     Examples
     --------
@@ -409,25 +383,18 @@ class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
 class ProductKernel(CombinedKernel):  # numpydoc ignore=PR02
     """Product of two kernels, :math:`k_1(x, y) k_2(x, y)`.
 
-    It is `first * second` [1]_. Bandwidths are combined as in :class:`SumKernel`.
+    Write `first * second`. Bandwidths of both are combined in order.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
-    first : Kernel
-        First kernel.
-    second : Kernel
-        Second kernel.
+    first, second : Kernel
+        Kernels.
 
     See Also
     --------
     SumKernel : Sum of two kernels.
-
-    References
-    ----------
-    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
-       Mathematical Society 68, 1950.
 
     Examples
     --------
@@ -449,26 +416,20 @@ ALLOWED = (
 class ColumnKernel(RowKernel):
     """Kernel on some of the columns.
 
-    Add or multiply such kernels to give each group of columns its own kernel [1]_ and
-    bandwidth.
+    Add or multiply such kernels to give each group of columns its own.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     kernel : Kernel
-        Kernel on these columns.
+        Kernel.
     columns : int, str, list of int, list of str, slice, mask or callable
-        Positions or names of columns, as in :class:`sklearn.compose.ColumnTransformer`.
+        Columns; see :class:`sklearn.compose.ColumnTransformer`.
 
     See Also
     --------
     ProductKernel : Product of two kernels.
-
-    References
-    ----------
-    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
-       Mathematical Society 68, 1950.
 
     Examples
     --------
@@ -498,7 +459,7 @@ class ColumnKernel(RowKernel):
         return ColumnKernel(inner, positions)
 
     def take(self, A: np.ndarray) -> np.ndarray:
-        """Return the columns of a block that the kernel looks at.
+        """Return the columns of the kernel.
 
         Parameters
         ----------
@@ -616,26 +577,20 @@ def _combine(kind: Any, first: Kernel, second: Any) -> Any:
 
 
 class IndicatorKernel(Kernel):
-    """Kernel for categorical data: 1 for equal labels, 0 for different labels.
+    """Kernel for categorical data: 1 for equal labels, else 0.
 
-    Labels can have any hashable type. HSIC between the rows of two samples and their
-    labels is MMD, up to a factor [1]_.
+    Labels can have any hashable type.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     balanced : bool, default=False
-        Give rare classes the weight of frequent classes.
+        Give rare and frequent classes equal weights.
 
     See Also
     --------
-    ColumnKernel : Kernel on some of the columns.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
+    ColumnKernel : Kernel on some columns.
 
     Examples
     --------
@@ -712,24 +667,20 @@ class _GramMatrix(np.ndarray):
 
 
 class PrecomputedKernel(RowKernel):
-    """Kernel from a Gram matrix, for strings, graphs and anything else.
+    """Kernel from a Gram matrix, for example of strings or graphs.
 
-    The rows of X and y are positions in the matrix. Graph kernels are an example [1]_.
+    The rows of X and y are positions in the matrix.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     K : array-like of shape (n_objects, n_objects)
-        Symmetric Gram matrix of all objects.
+        Symmetric Gram matrix.
 
     See Also
     --------
-    FunctionKernel : A kernel from a function.
-
-    References
-    ----------
-    .. [1] S. V. N. Vishwanathan et al., "Graph kernels", JMLR 11, 2010.
+    FunctionKernel : Kernel from a function.
 
     Examples
     --------
@@ -753,7 +704,7 @@ class PrecomputedKernel(RowKernel):
         Parameters
         ----------
         deep : bool, default=True
-            False returns a view whose repr is its shape.
+            False returns a view that prints its shape.
 
         Returns
         -------
@@ -813,27 +764,21 @@ ASYMMETRY = 1e-2
 class FunctionKernel(RowKernel):
     """Kernel from a function of two blocks of rows, or a name.
 
-    A function that you pass as `kernel` becomes a `FunctionKernel`. It must be
-    symmetric and positive definite [1]_.
+    The function must be symmetric and positive definite.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     function : callable or str
-        Returns the Gram matrix of two read-only blocks of rows. A string is a name of
+        Gram matrix of two read-only blocks, or a name of
         :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     params : dict or None, default=None
         Keywords for the function.
 
     See Also
     --------
-    RowKernel : Base class for any other kernel.
-
-    References
-    ----------
-    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
-       Mathematical Society 68, 1950.
+    RowKernel : Base class for your own kernel.
 
     Examples
     --------
@@ -977,14 +922,13 @@ class VectorKernel(RowKernel):
 class LinearKernel(VectorKernel):
     r"""Linear kernel :math:`\langle x, y \rangle`.
 
-    The squared MMD is the squared distance of means, and HSIC the sum of squared
-    covariances, which linear CKA normalises [1]_.
+    MMD compares means. HSIC is linear CKA [1]_ without its normalisation.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     See Also
     --------
-    PolynomialKernel : Compares all moments up to an order.
+    PolynomialKernel : Compares more moments.
 
     References
     ----------
@@ -1002,16 +946,16 @@ class LinearKernel(VectorKernel):
 class PolynomialKernel(RowKernel):
     r"""Polynomial kernel :math:`(\gamma \langle x, y \rangle + c)^{\mathrm{degree}}`.
 
-    The defaults give the kernel of the Kernel Inception Distance (KID) [1]_.
+    The defaults give the Kernel Inception Distance (KID) [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     degree : int, default=3
-        Degree of the polynomial.
+        Degree.
     gamma : float or None, default=None
-        Factor. None is one over the number of columns.
+        Factor. None is 1 / n_features.
     coef0 : float, default=1
         The constant c.
 
@@ -1065,8 +1009,7 @@ class PolynomialKernel(RowKernel):
 class CosineKernel(VectorKernel):
     r"""Cosine of the angle between rows, :math:`\langle x, y \rangle / (|x| |y|)`.
 
-    It compares directions, as for texts of different lengths [1]_. A row of zeros has
-    the value 0 with every row.
+    It suits texts of different lengths [1]_. Rows of zeros have the value 0.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -1134,8 +1077,7 @@ class CentredKernel(RowKernel):
 class EnergyKernel(CentredKernel):
     """Energy kernel :math:`|x - o|^a + |y - o|^a - |x - y|^a`, Euclidean norms.
 
-    The squared MMD is the energy distance, and HSIC the squared distance covariance
-    [1]_, for any origin o.
+    The squared MMD is the energy distance, HSIC the squared distance covariance [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -1144,11 +1086,11 @@ class EnergyKernel(CentredKernel):
     exponent : float, default=1
         Exponent a, above 0 and below 2.
     origin : array-like of shape (n_features,) or None, default=None
-        The point o. None is the mean of all rows.
+        Any point o. None is the mean.
 
     See Also
     --------
-    LaplaceKernel : A bounded kernel with a bandwidth.
+    LaplaceKernel : Bounded, with a bandwidth.
 
     References
     ----------
@@ -1202,17 +1144,16 @@ class EnergyKernel(CentredKernel):
 class AffineKernel(CentredKernel):
     r"""Affine kernel :math:`3/2 + \langle x - o, y - o \rangle / l^2`.
 
-    With this kernel, KSD is sensitive to means, scales and correlations only [1]_, and
-    MMD to means only.
+    KSD then sees means, scales and correlations only [1]_, MMD means only.
 
     Read more in the :ref:`User Guide <ksd>`.
 
     Parameters
     ----------
     bandwidth : float or None, default=None
-        The length l. None is the root mean square of x - o.
+        Length l. None is the root mean square of x - o.
     origin : array-like of shape (n_features,) or None, default=None
-        The point o. None is the mean of all rows.
+        Point o. None is the mean.
 
     See Also
     --------
@@ -1257,20 +1198,17 @@ class AffineKernel(CentredKernel):
     def stein_vectors(self, A: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, ...]:
         r"""Compute vectors P, U and V of rows.
 
-        The Stein kernel of rows i and j is
-        :math:`(P_i^\top P_j) (S_i^\top S_j) + U_i^\top V_j`.
+        The Stein kernel is :math:`(P_i^\top P_j) (S_i^\top S_j) + U_i^\top V_j`.
 
         Parameters
         ----------
-        A : ndarray of shape (n_rows, n_features)
-            Rows.
-        S : ndarray of shape (n_rows, n_features)
-            Gradients of the log-density at the rows.
+        A, S : ndarray of shape (n_rows, n_features)
+            Rows, and gradients of the log-density.
 
         Returns
         -------
         P, U, V : ndarray of shape (n_rows, n_vectors)
-            The vectors.
+            Vectors.
         """
         n, length = len(A), float(self.bandwidth or 1)
         A, d, ones = self._from_origin(A), A.shape[1], np.ones(n)
@@ -1288,15 +1226,14 @@ class AffineKernel(CentredKernel):
 class CovarianceKernel(CentredKernel):
     r"""Covariance kernel :math:`\langle x - o, y - o \rangle^2`, with the mean as o.
 
-    It compares covariances only: the squared MMD is the squared Frobenius norm of the
-    difference of the second moments about o [1]_. Outliers have a large weight.
+    It compares covariances only [1]_. Outliers have a large weight.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     origin : array-like of shape (n_features,) or None, default=None
-        The point o. None is the mean of all rows.
+        Point o. None is the mean.
 
     See Also
     --------
@@ -1333,18 +1270,15 @@ MAX_DENSE = 1024
 class FeatureKernel(VectorKernel):
     r"""Kernel from a transformer, :math:`k(x, y) = \langle T(x), T(y) \rangle`.
 
-    T is any transformer of scikit-learn, such as
-    :class:`~sklearn.kernel_approximation.Nystroem` [1]_. `fit` fits a clone to the
-    reference sample. Tests of arrays fit it to both samples and stay exact. Complete
-    designs take linear time.
+    T is any transformer of scikit-learn. Tests of arrays fit it to both samples, and
+    stay exact. Complete designs take linear time.
 
     Read more in the :ref:`User Guide <own_kernels>`.
 
     Parameters
     ----------
     transformer : transformer
-        To keep a fitted transformer, wrap it in a
-        :class:`~sklearn.frozen.FrozenEstimator`.
+        A :class:`~sklearn.frozen.FrozenEstimator` is not refitted.
 
     Attributes
     ----------
@@ -1353,12 +1287,7 @@ class FeatureKernel(VectorKernel):
 
     See Also
     --------
-    FunctionKernel : A kernel from a function.
-
-    References
-    ----------
-    .. [1] C. K. I. Williams and M. Seeger, "Using the Nystroem method to speed up
-       kernel machines", NeurIPS 2000.
+    FunctionKernel : Kernel from a function.
 
     Examples
     --------

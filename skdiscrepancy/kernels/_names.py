@@ -80,14 +80,12 @@ def check_kernel(
 ) -> list[KernelLike]:
     """Return kernel objects for names, functions and kernel objects.
 
-    The names are those of [1]_.
-
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     kernel : str, kernel object, callable, or a tuple or list of them
-        Names, kernels, or functions of two blocks of rows.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or functions.
     name : str, default="kernel"
         Name of the parameter, for error messages.
     names : iterable of str, optional
@@ -100,12 +98,7 @@ def check_kernel(
 
     See Also
     --------
-    skdiscrepancy.bandwidths.kernel_collection : Also chooses the bandwidths.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
+    skdiscrepancy.bandwidths.kernel_collection : Also chooses bandwidths.
 
     Examples
     --------

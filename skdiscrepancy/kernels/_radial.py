@@ -45,7 +45,7 @@ Derivatives: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 class RadialKernel(Kernel):
     r"""Base class of the kernels :math:`\Psi(\|x - y\|_p / \mathrm{bandwidth})`.
 
-    Derive your own kernel from this class [1]_ and write `evaluate`, for KSD also
+    Derive your own kernel from it and write `evaluate`, for KSD also
     `evaluate_derivatives`. :math:`\Psi(0)` is 1.
 
     Read more in the :ref:`User Guide <kernels>`.
@@ -53,20 +53,13 @@ class RadialKernel(Kernel):
     Parameters
     ----------
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance over which the kernel decays. None lets the estimator choose. Several
-        numbers stand for several kernels.
+        Distance of decay, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
-        Distance in place of the norm, as in :func:`sklearn.metrics.pairwise_distances`.
-        KSD needs None.
+        Metric of :func:`sklearn.metrics.pairwise_distances` instead; not for KSD.
 
     See Also
     --------
-    RowKernel : Base class for any other kernel.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
+    RowKernel : Base class for other kernels.
 
     Examples
     --------
@@ -123,7 +116,7 @@ class RadialKernel(Kernel):
         Returns
         -------
         out : ndarray
-            The array passed as `out`.
+            Values.
         """
 
     def profile(self, distance: ArrayLike) -> np.ndarray:
@@ -159,10 +152,8 @@ class RadialKernel(Kernel):
 
         Returns
         -------
-        slope : ndarray
-            :math:`\psi'(d) / d`, which has a limit at d = 0.
-        curvature : ndarray
-            :math:`\psi''(d)`.
+        slope, curvature : ndarray
+            :math:`\psi'(d) / d` and :math:`\psi''(d)`.
         """
         distance = self._check_distance(distance)
         if not self.differentiable:
@@ -189,12 +180,8 @@ class RadialKernel(Kernel):
 
         Returns
         -------
-        value : ndarray
-            Kernel values.
-        slope : ndarray
-            :math:`\psi'(d) / d`, which has a limit at d = 0.
-        curvature : ndarray
-            :math:`\psi''(d)`.
+        value, slope, curvature : ndarray
+            :math:`\psi(d)`, :math:`\psi'(d) / d` and :math:`\psi''(d)`.
         """
         raise ValueError(f"{self!r} is not twice differentiable.")
 
@@ -207,18 +194,16 @@ class RadialKernel(Kernel):
         ----------
         distance : ndarray
             Distances, squared if `on_squared` is True.
-        inner : ndarray
-            Inner products of the gradients at both rows.
-        cross : ndarray
-            Inner products of the differences of gradients and of rows, plus
-            `n_features`.
+        inner, cross : ndarray
+            Inner products of both gradients; of the differences of gradients and rows,
+            plus `n_features`.
         out : ndarray
             Array for the values.
 
         Returns
         -------
         out : ndarray
-            The array passed as `out`.
+            Values.
         """
         value, slope, curvature = self.evaluate_derivatives(distance)
         np.multiply(value, inner, out=out)
@@ -310,23 +295,21 @@ LARGEST = {
 class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Gaussian kernel :math:`\exp(-\|x - y\|_2^2 / \mathrm{bandwidth}^2)`.
 
-    The exponent has no factor 2 [1]_. For the kernel
-    :math:`\exp(-\|x - y\|_2^2 / (2 s^2))`, set `bandwidth` to :math:`\sqrt2\, s`.
+    The exponent has no factor 2 [1]_: for the standard deviation s, set `bandwidth` to
+    :math:`\sqrt2\, s`.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance over which the kernel decays. None lets the estimator choose. Several
-        numbers stand for several kernels.
+        Distance of decay, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
-        Distance in place of the norm, as in :func:`sklearn.metrics.pairwise_distances`.
-        KSD needs None.
+        Metric of :func:`sklearn.metrics.pairwise_distances` instead; not for KSD.
 
     See Also
     --------
-    IMQKernel : Smooth kernel with heavier tails.
+    IMQKernel : Has heavier tails.
 
     References
     ----------
@@ -356,22 +339,19 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     ) -> np.ndarray:
         """Compute the Stein kernel divided by the kernel.
 
-        The ratio is inner + r (cross - r d^2), with r = 2 / bandwidth^2.
+        It is inner + r (cross - r d^2), with r = 2 / bandwidth^2.
 
         Parameters
         ----------
         distance : ndarray
             Squared distances.
-        inner : ndarray
-            Inner products of the gradients at both rows.
-        cross : ndarray
-            Inner products of the differences of gradients and of rows, plus
-            `n_features`.
+        inner, cross : ndarray
+            See `evaluate_stein`.
 
         Returns
         -------
         factor : ndarray
-            The ratios.
+            Ratios.
         """
         rate = inverse_power(2, self.bandwidth, 2)
         factor = np.multiply(distance, -rate)
@@ -397,22 +377,20 @@ class TwoScaleKernel(GaussianKernel):
 class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Laplace kernel :math:`\exp(-\|x - y\|_1 / \mathrm{bandwidth})`.
 
-    It has a kink at zero, so KSD cannot use it [1]_.
+    KSD cannot use it, because it has a kink at zero [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance over which the kernel decays. None lets the estimator choose. Several
-        numbers stand for several kernels.
+        Distance of decay, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
-        Distance in place of the norm, as in :func:`sklearn.metrics.pairwise_distances`.
-        KSD needs None.
+        Metric of :func:`sklearn.metrics.pairwise_distances` instead.
 
     See Also
     --------
-    MaternKernel : Kernel with a parameter for its smoothness.
+    MaternKernel : Has a smoothness.
 
     References
     ----------
@@ -437,22 +415,20 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
 
     :math:`(1 + \|x - y\|_2^2 / \mathrm{bandwidth}^2)^{-1/2}`.
 
-    Its tails decay slowly, which keeps KSD sensitive to rows far from the model [1]_.
+    Its slow decay keeps KSD sensitive to rows far from the model [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance over which the kernel decays. None lets the estimator choose. Several
-        numbers stand for several kernels.
+        Distance of decay, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
-        Distance in place of the norm, as in :func:`sklearn.metrics.pairwise_distances`.
-        KSD needs None.
+        Metric of :func:`sklearn.metrics.pairwise_distances` instead; not for KSD.
 
     See Also
     --------
-    MaternKernel : Kernel with a parameter for its smoothness.
+    GaussianKernel : Decays faster.
 
     References
     ----------
@@ -504,9 +480,9 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
 class MaternKernel(RadialKernel):
     r"""Matern kernel of half-integer order.
 
-    The kernel is :math:`\exp(-\sqrt{2 \nu} \|x - y\|_p / \mathrm{bandwidth})` times a
-    polynomial in :math:`\|x - y\|_p / \mathrm{bandwidth}` [1]_. You get a warning if it
-    is not positive definite.
+    It is :math:`\exp(-\sqrt{2 \nu} t)` times a polynomial in t [1]_, where
+    :math:`t = \|x - y\|_p / \mathrm{bandwidth}`. A warning tells if it is not positive
+    definite.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -515,17 +491,15 @@ class MaternKernel(RadialKernel):
     nu : {0.5, 1.5, 2.5, 3.5, 4.5}, default=1.5
         Smoothness. KSD needs `nu` >= 1.5.
     p : float, default=2
-        Order of the Minkowski distance, from 1 to `numpy.inf`. KSD needs `p` = 2.
+        Order of the Minkowski distance, from 1 to `numpy.inf`. KSD needs 2.
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance over which the kernel decays. None lets the estimator choose. Several
-        numbers stand for several kernels.
+        Distance of decay, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
-        Distance in place of the norm, as in :func:`sklearn.metrics.pairwise_distances`.
-        KSD needs None.
+        Metric of :func:`sklearn.metrics.pairwise_distances` instead; not for KSD.
 
     See Also
     --------
-    LaplaceKernel : The kernel for `nu=0.5` and `p=1`.
+    LaplaceKernel : For `nu=0.5` and `p=1`.
 
     References
     ----------
