@@ -291,7 +291,8 @@ def test_numbers_of_numpy_give_the_result_of_numbers_of_python(call):
 
 def numbers_of(name, function):
     """Yield the parameters that are integers or floats, by the docstring or default."""
-    types = dict(re.findall(r"^(\w+) : (.*)$", inspect.getdoc(function) or "", re.M))
+    entries = re.findall(r"^([\w, ]+) : (.*)$", inspect.getdoc(function) or "", re.M)
+    types = {name: kind for names, kind in entries for name in names.split(", ")}
     if isinstance(function, cached_property):
         return
     for parameter in inspect.signature(function).parameters.values():
