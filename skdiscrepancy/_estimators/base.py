@@ -84,12 +84,7 @@ CORRECTIONS = ("bh", "by", "holm", None)
 def check_parameters(
     given: Mapping[str, Any], **own: Callable[[dict[str, Any]], Any]
 ) -> dict[str, Any]:
-    """Check every parameter by its name, and return their values.
-
-    What a check of `OBJECTS` returns, such as the kernels of names, replaces the value.
-    It takes all values, because what one parameter may be can depend on others. `own`
-    are checks in place of those of `OBJECTS`.
-    """
+    """Check parameters by name, and return their values, or what checks return."""
     values = dict(given)
     for name in filter(given.__contains__, PARAMETERS):
         values[name] = check_value(given[name], name)
@@ -267,11 +262,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         return replace(settings, options=options)
 
     def _choose_features(self, options: Any, rows: Any, *kernels: list[Any]) -> Any:
-        """Decide whether a test uses random features, if that is "auto".
-
-        Return the options with their number, which is None for exact kernels. There are
-        kernels for each of the `rows`, or for all of them.
-        """
+        """Return the options with the number of random features, also if "auto"."""
         if self.n_components == "auto":
             lazy = any(isinstance(Z, LazyRows) for Z in rows)
             many = sum(map(len, rows)) > EXACT_ROWS and all(
@@ -357,12 +348,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         settings: Settings | None = None,
         noise: Callable[..., Any] | None = None,
     ) -> DiscrepancyResult:
-        """Normalise the statistics, or take their square roots, and pool them.
-
-        `noise` takes the statistics and `normalize`. It returns the noise of the mean
-        over kernels, or of the kernel with the largest statistic unless the pooling is
-        "mean", or a text that says why there is no standard error.
-        """
+        """Normalise the statistics, or take their square roots, and pool them."""
         kernels = self._members()
         values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
@@ -473,11 +459,7 @@ SCALE_COLUMNS = (
 def warn_of_spreads(
     rows: Any, kernels: Any, table: Any, name: str, remedy: str = SCALE_COLUMNS
 ) -> None:
-    """Warn if the distances that kernels take hardly see some columns of an array.
-
-    The spread is the interquartile range, which one outlier does not change. Columns
-    of which it is zero have no typical distance, and are left out.
-    """
+    """Warn if the distances that kernels take hardly see some columns of an array."""
     rows = rows.sample if isinstance(rows, LazyRows) else rows
     seen = any(isinstance(k, (RadialKernel, CentredKernel)) for k in kernels)
     points = isinstance(rows, np.ndarray) and rows.dtype.kind == "f"
@@ -506,11 +488,7 @@ def collection_of(
     table: Any = None,
     name: str = "bandwidth",
 ) -> list[Any]:
-    """Give kernels their columns and bandwidths, from the rows of samples.
-
-    `table` is one of the samples before validation, with the names of the columns, or
-    the layout of an encoded table. `name` is the parameter with the bandwidths.
-    """
+    """Give kernels their columns of `table`, and bandwidths by the parameter `name`."""
     kernels = resolve_columns(kernels, table, samples[0].shape[1])
     warn_if_indefinite(kernels, samples[0].shape[1])
     of, remedy = "y" if name == "target_bandwidth" else "X", SCALE_COLUMNS

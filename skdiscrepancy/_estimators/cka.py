@@ -209,11 +209,7 @@ def hsic_terms(
 
 
 def cka(cross: np.ndarray, norms_x: np.ndarray, norms_y: np.ndarray) -> np.ndarray:
-    """Divide HSIC by the roots of HSIC of each sample with itself.
-
-    `norms_x` belong to the rows of `cross`, `norms_y` to its columns. CKA beside a
-    constant sample, whose norm is 0, is 0.
-    """
+    """Divide HSIC by the roots of HSIC of each sample with itself, 0 for constants."""
     # Root by root: the product of two HSIC may be beyond floating point.
     scale = norms_x[:, np.newaxis] * norms_y
     return np.divide(cross, scale, out=np.zeros(cross.shape), where=scale > 0)
@@ -226,11 +222,7 @@ PAIRS = [(0, 0), (0, 1), (1, 1)]
 def cka_of_terms(
     terms: Any, pairs: list[Pair] = PAIRS, names: Sequence[str] = ()
 ) -> np.ndarray:
-    """Return the symmetric matrix of CKA from the terms of `hsic_terms`.
-
-    All samples are paired with themselves. `names` are the names of the samples in a
-    warning of constant samples.
-    """
+    """Return the symmetric matrix of CKA from the terms of `hsic_terms`."""
     at = tuple(np.array(pairs).T)
     values, roundings = np.zeros((2, at[1].max() + 1, at[1].max() + 1))
     values[at], roundings[at] = terms
@@ -258,11 +250,7 @@ def warn_of_constants(names: Sequence[str], norms: np.ndarray) -> None:
 
 @dataclass(eq=False, repr=False)
 class Variable:
-    """Rows with one kernel, and the low-rank factor of its centred Gram matrix.
-
-    Inner products of centred Gram matrices come from factors. If a factor is not
-    complete, they are exact sums, in sorted order or over tiles.
-    """
+    """Rows with one kernel, and the low-rank factor of its centred Gram matrix."""
 
     rows: Any
     kernel: KernelLike
@@ -342,7 +330,6 @@ class Variable:
 class CKAResult(MatrixResult):
     """Similarities of all layers of one network with all layers of another.
 
-    :func:`cka_score` returns this result for lists or dicts of layers [1]_.
     ``np.asarray(result)`` is the matrix.
 
     Read more in the :ref:`User Guide <cka>`.
@@ -350,25 +337,20 @@ class CKAResult(MatrixResult):
     Attributes
     ----------
     matrix : ndarray of shape (n_layers_X, n_layers_Y)
-        CKA of each layer of X with each layer of Y.
+        CKA of each pair of layers.
     x_layers : list of length n_layers_X
         Names, or positions, of the layers of X.
     y_layers : list of length n_layers_Y
         Names, or positions, of the layers of Y.
     x_kernels : list of length n_layers_X
-        Kernel on each layer of X.
+        Kernels on the layers of X.
     y_kernels : list of length n_layers_Y
-        Kernel on each layer of Y.
+        Kernels on the layers of Y.
 
     See Also
     --------
     cka_score : Computes the similarities.
     skdiscrepancy.plotting.CKADisplay : Draws the matrix.
-
-    References
-    ----------
-    .. [1] S. Kornblith et al., "Similarity of neural network representations
-       revisited", ICML 2019.
 
     Examples
     --------
@@ -409,14 +391,12 @@ class CKAResult(MatrixResult):
         return f"{n_x} x {n_y} layers"
 
     def to_frame(self) -> Any:
-        """Return the matrix as a DataFrame.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+        """Return the matrix as a DataFrame, which needs pandas.
 
         Returns
         -------
         frame : pandas.DataFrame
-            One row for each layer of X and one column for each layer of Y.
+            Layers of X by layers of Y.
         """
         names = {"index": list(self.x_layers), "columns": list(self.y_layers)}
         return type(super().to_frame())(self.matrix, **names).rename_axis("layer")
@@ -493,10 +473,9 @@ def _is_layer(item: Any) -> bool:
 class CKAEstimator(KeywordHints, BaseEstimator):
     r"""Centred kernel alignment (CKA) over minibatches.
 
-    Use it if the representations do not fit into memory. `partial_fit` adds the three
-    HSIC of one minibatch, and `cka_` divides the sums [1]_. Draw batches at random.
-    Only the unbiased HSIC does not depend on the size of the batches, up to noise. A
-    batch takes the time of :func:`cka_score`.
+    Use it if the representations do not fit into memory. `partial_fit` adds the HSIC of
+    a minibatch, and `cka_` divides the sums [1]_. Draw batches at random. Only the
+    unbiased HSIC does not depend on their size.
 
     Read more in the :ref:`User Guide <cka>`.
 
@@ -505,51 +484,44 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     kernel : str, kernel object or callable, default="linear"
         Kernel on X, such as "linear", "gaussian" or "energy".
     target_kernel : str, kernel object, callable or None, default=None
-        Kernel on y, such as "indicator" for labels. None is `kernel`.
+        Kernel on y. None is `kernel`.
     bandwidth : "median" or float, default="median"
-        Bandwidth of a kernel that does not have its own: "median" is the median
-        distance between rows.
+        Bandwidth of a kernel without its own.
     design : {"u", "v"}, default="u"
-        Unbiased HSIC, which may be negative, or the biased HSIC.
+        Unbiased HSIC, which may be negative, or biased HSIC.
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes DataFrames with :class:`~skdiscrepancy.TableEncoder`, None only
-        accepts numbers, and a transformer is cloned and fitted; see :ref:`tables`.
+        How to encode tables; see :ref:`tables`.
     n_components : int or None, default=None
-        Number of random features for each kernel, for linear time; None uses exact
-        kernels.
+        Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds everything that is drawn. None draws anew in every call.
+        Seeds all random draws.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
     cka_ : float
-        CKA of all batches, 0 if all rows of X or all rows of y are equal.
+        CKA of all batches, 0 for constant data.
     hsic_ : ndarray of shape (3,)
-        Sums of HSIC of X with itself, of X with y, and of y with itself.
+        Sums of HSIC of (X, X), (X, y), (y, y).
     n_batches_ : int
         Number of batches.
     n_samples_seen_ : int
-        Number of rows of all batches.
-    kernel_ : kernel object
-        Kernel on X with its bandwidth.
-    target_kernel_ : kernel object
-        Kernel on y with its bandwidth.
-    encoder_ : transformer or None
-        Fitted encoder. None for arrays.
-    target_encoder_ : TableEncoder or None
-        Fitted encoder of y, if y needs one.
+        Number of rows.
+    kernel_, target_kernel_ : kernel object
+        Kernels with their bandwidths.
+    encoder_, target_encoder_ : transformer or None
+        Fitted encoders of X and y.
     feature_seed_ : int
         Seed of the random features.
     n_features_in_ : int
-        Number of features seen during :term:`fit`.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+        Names of features, if all are strings.
     n_targets_in_ : int
-        Number of columns of y seen during :term:`fit`.
+        Number of columns of y.
 
     See Also
     --------
@@ -597,9 +569,9 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First representation.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Second representation of the same rows.
+            Second representation.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
@@ -621,9 +593,9 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First representation.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Second representation of the same rows.
+            Second representation.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
@@ -639,21 +611,21 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         y: ArrayLike | None = None,
         sample_weight: Any = None,
     ) -> float:
-        """Return CKA of the batches that were seen, or compute CKA of another sample.
+        """Return CKA of all batches, or of another sample.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            First representation. None for the batches that were seen.
+            First representation. None for all batches.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            Second representation of the same rows.
+            Second representation.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
         score : float
-            CKA. A larger value means more similar representations.
+            A larger score means more similar representations.
         """
         check_is_fitted(self)
         terms: Any = self.hsic_, self._roundings
@@ -722,33 +694,27 @@ def cka_score(
     r"""Compute the centred kernel alignment of two representations of the same rows.
 
     :math:`\mathrm{CKA} = \mathrm{HSIC}(K, L) / \sqrt{\mathrm{HSIC}(K, K)\,
-    \mathrm{HSIC}(L, L)}` [1]_ is 1 for representations that agree up to a rotation, a
-    shift and a scale. It is near 0 for unrelated representations, and "u" may give
-    negative values. With ``kernel="energy"``, CKA is the squared distance correlation.
-
-    The linear kernel takes O(n d_X d_Y) time for n rows of d_X and d_Y columns, other
-    kernels O(n^2) time, and memory is O(n).
+    \mathrm{HSIC}(L, L)}` [1]_ is 1 up to a rotation, a shift and a scale, and near 0
+    for unrelated representations. The linear kernel takes O(n d_X d_Y) time, others
+    O(n^2). With ``kernel="energy"``, CKA is the squared distance correlation.
 
     Read more in the :ref:`User Guide <cka>`.
 
     Parameters
     ----------
     X : array-like, sparse matrix or DataFrame, or list or dict of them
-        First representation, or a list or dict of the layers of a network.
+        First representation, or the layers of a network.
     Y : array-like, sparse matrix or DataFrame, or list or dict of them
         Second representation, or layers, of the same rows.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter.
-    n_components : int or None, default=None
-        Number of random features for each kernel, for linear time and :ref:`data in
-        blocks <out_of_core>`; None uses exact kernels.
+        Relative row weights.
     **params : dict
         Parameters of :class:`CKAEstimator`.
 
     Returns
     -------
     cka : float or CKAResult
-        CKA, or the matrix for lists or dicts of layers.
+        CKA, or the matrix for several layers.
 
     See Also
     --------

@@ -70,84 +70,64 @@ class HSICEstimator(BaseDiscrepancy):
     r"""Squared Hilbert-Schmidt independence criterion of X and y.
 
     `fit` chooses the kernels. `score` measures how strongly y depends on X, in any
-    form.
-
-    :math:`\mathrm{HSIC}^2` is the squared Hilbert-Schmidt norm of the cross-covariance
-    operator. By default, the score is the unbiased estimator [1]_, pooled over the
-    products of 20 kernels on X and 20 kernels on y that are divided by their scales.
-
-    For N rows, `score` takes O(N^2) time and O(N) memory. Laplace kernels on single
-    columns or labels take O(N log N) time. Incomplete designs pair the rows i and i +
-    N/2.
+    form. It is the unbiased estimator [1]_ (Equation 5), pooled over pairs of kernels.
+    Takes O(N^2) time, or O(N log N) for Laplace kernels on single columns.
 
     Read more in the :ref:`User Guide <hsic>`.
 
     Parameters
     ----------
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, functions that return
-        the Gram matrix of two blocks of rows, or kernels of scikit-learn.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or functions.
     target_kernel : "auto", or as `kernel`, default="auto"
-        Kernels on y: "auto" is "indicator" for labels (strings, booleans, integers with
-        at most 20 values), else `kernel`.
-    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
-    target_bandwidth : str, float or array-like of float, default="grid"
-        Bandwidths of the kernels on y, chosen like `bandwidth`.
+        Kernels on y: "auto" is "indicator" for labels, else `kernel`. Labels are
+        strings, booleans, and integers with at most 20 values.
+    bandwidth, target_bandwidth : str, float or array-like of float, default="grid"
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=None
-        Number of bandwidths of a "grid". None is 10.
+        Size of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic: all pairs for "u" and "v", fewer for
-        others; see :mod:`skdiscrepancy.designs`.
+        Pairs of rows to use; see :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
         Pair the rows i and i + N/2 also for "u" and "v".
     normalize : bool, default=True
-        Divide the statistic of each kernel by its scale sigma_k.
+        Divide each statistic by its scale.
     squared : bool, default=True
-        False takes the square root of each statistic, for ``design="v"`` and
-        ``normalize=False`` only.
+        False takes square roots. Needs ``design="v"`` and ``normalize=False``.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
-        and None requires a single kernel.
+        How to combine kernels: "fuse" is a smooth maximum. None needs one kernel.
     fuse_nu : "auto" or float, default="auto"
-        Parameter of "fuse", which is closer to "max" for a larger value. "auto" grows
-        with the number of rows or pairs.
+        Larger values bring "fuse" closer to "max".
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes DataFrames with :class:`~skdiscrepancy.TableEncoder`, None only
-        accepts numbers, and a transformer is cloned and fitted; see :ref:`tables`.
+        How to encode tables; see :ref:`tables`.
     n_components : int or None, default=None
-        Number of random features for each kernel, for linear time and :ref:`data in
-        blocks <out_of_core>`; None uses exact kernels.
+        Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds everything that is drawn. None draws anew in every call.
+        Seeds all random draws.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
-    kernels_ : list of kernel objects
+    kernels_, target_kernels_ : list of kernel objects
         Kernels with their bandwidths.
-    target_kernels_ : list of kernel objects
-        Kernels on y with their bandwidths.
-    encoder_ : transformer or None
-        Fitted encoder. None for arrays.
-    target_encoder_ : TableEncoder or None
-        Fitted encoder of y, if y needs one.
+    encoder_, target_encoder_ : transformer or None
+        Fitted encoders of X and y.
     feature_seed_ : int
         Seed of the random features.
     n_features_in_ : int
-        Number of features seen during :term:`fit`.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+        Names of features, if all are strings.
     n_targets_in_ : int
-        Number of columns of y seen during :term:`fit`.
+        Number of columns of y.
 
     See Also
     --------
     hsic_score : Measures the dependence in one call.
-    hsic_test : Tests whether X and y are independent.
+    hsic_test : Tests for independence.
 
     References
     ----------
@@ -187,9 +167,9 @@ class HSICEstimator(BaseDiscrepancy):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
-            Second variables: numbers, or labels of any type.
+            Second variables: numbers or labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
@@ -230,22 +210,21 @@ class HSICEstimator(BaseDiscrepancy):
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
         """Compute the dependence between X and y.
 
-        If X and y are independent, scores scatter around zero, may be negative, and
-        shrink like 1 / sqrt(n).
+        For independent X and y, scores scatter around zero and may be negative.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
-            Second variables: numbers, or labels of any type.
+            Second variables: numbers or labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
         score : float
-            The dependence. A larger score means a stronger dependence.
+            A larger score means a stronger dependence.
         """
         return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
@@ -259,14 +238,14 @@ class HSICEstimator(BaseDiscrepancy):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
-            Second variables: numbers, or labels of any type.
+            Second variables: numbers or labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
         result : DiscrepancyResult
-            The score as `value`, its standard error, and the statistics of all kernels.
+            The score, its standard error, and all statistics.
         """
         return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
@@ -308,21 +287,18 @@ class HSICEstimator(BaseDiscrepancy):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
-            Second variables: numbers, or labels of any type.
+            Second variables: numbers or labels.
         method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
             Null distribution: "permutation" of y (exact), "shift" of a stationary
-            series, "swap" of y_i and y_(i + n) for pairs (exact), or "asymptotic", a
-            gamma distribution for a single pair of kernels, or a normal limit for "x",
-            "l" and "b".
+            series, "swap" of y within pairs (exact), or "asymptotic", for one pair of
+            kernels or the designs "x", "l" and "b".
         n_resamples : int, default=999
-            Smallest number of resamples. "shift" always uses one less than there are
-            rows.
+            Smallest number of resamples. "shift" uses one less than the rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
-            How to combine kernels: by the largest statistic, their mean, a smooth
-            maximum, or the smallest p-value.
+            How to combine kernels; "agg" takes the smallest p-value.
         block_length : int, "auto" or None, default=None
-            Number of consecutive rows that stay together if the rows are a :ref:`series
-            <series>`. None warns if rows depend on each other, and 1 does not.
+            Rows that stay together in a :ref:`series <series>`. None warns of dependent
+            rows, and 1 does not.
 
         Returns
         -------
@@ -509,11 +485,9 @@ def hsic_score(
 ) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion (HSIC) of X and y.
 
-    HSIC measures how strongly y depends on X, in any form. By default, the score is the
-    unbiased estimator [1]_. Takes O(n^2) time and O(n) memory.
-
-    If X and y are independent, scores scatter around zero, may be negative, and shrink
-    like 1 / sqrt(n).
+    HSIC measures how strongly y depends on X, in any form. By default, the estimator is
+    unbiased: for independent X and y, scores scatter around zero and may be negative.
+    Takes O(n^2) time.
 
     Read more in the :ref:`User Guide <hsic>`.
 
@@ -522,26 +496,21 @@ def hsic_score(
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
         First variables.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
-        Second variables: numbers, or labels of any type.
+        Second variables: numbers or labels.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter.
+        Relative row weights.
     **params : dict
         Parameters of :class:`HSICEstimator`.
 
     Returns
     -------
     score : float
-        The dependence. A larger score means a stronger dependence.
+        A larger score means a stronger dependence.
 
     See Also
     --------
-    HSICEstimator : Scores several samples with the same kernels.
-    hsic_test : Tests whether X and y are independent.
-
-    References
-    ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
+    HSICEstimator : Scores several samples.
+    hsic_test : Tests for independence.
 
     Examples
     --------
@@ -565,9 +534,7 @@ def hsic_score(
 def hsic_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion from Gram matrices.
 
-    Use this function if you have Gram matrices already, for example of strings.
-
-    The V-statistic is tr(KHLH) / N^2, and the U-statistic is Equation 5 of [1]_.
+    Use it for Gram matrices of strings, for example. The V-statistic is tr(KHLH) / N^2.
 
     Read more in the :ref:`User Guide <hsic>`.
 
@@ -583,16 +550,11 @@ def hsic_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> float:
     Returns
     -------
     score : float
-        The dependence. A larger score means a stronger dependence.
+        A larger score means a stronger dependence.
 
     See Also
     --------
     hsic_score : Computes HSIC from X and y.
-
-    References
-    ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
 
     Examples
     --------

@@ -106,11 +106,7 @@ NOT_GRADIENTS = (
 def fit_model(
     model: Any, X: np.ndarray, y: Any = None, random_state: RandomStateLike = None
 ) -> tuple[Any, GradientFunction]:
-    """Fit a clone of the model if necessary, and return it with its gradient.
-
-    None is the Gaussian distribution with the mean and covariance of X. A model without
-    a seed gets a seed from `random_state`, unless that is None.
-    """
+    """Fit a clone of the model if necessary, and return it with its gradient."""
     lazy = isinstance(X, LazyRows)
     if model is None:
         if lazy:
@@ -512,11 +508,7 @@ def draw_sample(
 def means(
     estimator: KSDEstimator, settings: Settings, seed: int, refit: bool, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the statistics of a sample, and their scales under random signs.
-
-    If `refit`, a clone is fitted to the sample first. With random features, the scales
-    are those of groups of rows.
-    """
+    """Return the statistics of a sample or a refit, and their scales under signs."""
     if refit:
         estimator = clone(estimator)
         estimator._learn(X, settings)
@@ -535,59 +527,44 @@ def means(
 class KSDEstimator(BaseDiscrepancy):
     r"""Squared kernel Stein discrepancy between a sample and a model.
 
-    `fit` fits the model if necessary and chooses the kernels. `score` measures how
-    badly the model fits a sample.
-
-    :math:`\mathrm{KSD}^2 = E\, h(X, X')`, where the Stein kernel h needs only the
-    gradient of the log-density [1]_. By default, the score is the unbiased estimator,
-    pooled over 20 kernels that are divided by their scales. It takes O(n^2) time and
-    O(n) memory.
-
-    KSD does not detect wrong weights of well-separated modes, and the density must
-    vanish at the boundary of its support. To select a model, pass
-    ``scoring=neg_ksd_scorer`` to ``GridSearchCV``, which otherwise picks the worst
-    model.
+    `score` measures how badly a model fits a sample [1]_, from gradients of its
+    log-density. It is unbiased, pools kernels and takes O(n^2) time. KSD misses wrong
+    weights of distant modes, and the density must vanish at the boundary of its
+    support. Without ``scoring=neg_ksd_scorer``, a grid search picks the worst model.
 
     Read more in the :ref:`User Guide <ksd>`.
 
     Parameters
     ----------
     model : density estimator, frozen distribution, callable or None, default=None
-        Model that :func:`skdiscrepancy.model_checking.log_density_gradient` accepts, or
-        a function that returns the gradients of its log-density at rows. `fit` refits a
-        density estimator, unless it is a :class:`~sklearn.frozen.FrozenEstimator`. None
-        is a Gaussian distribution.
+        Model of :func:`skdiscrepancy.model_checking.log_density_gradient`, or function
+        that returns gradients. `fit` refits a density estimator, unless it is a
+        :class:`~sklearn.frozen.FrozenEstimator`. None is a Gaussian distribution.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
-        Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
-        "matern72", "matern92", "affine" or objects of :mod:`skdiscrepancy.kernels`.
+        Kernels: "gaussian", "imq", "matern32" to "matern92", "affine", or objects of
+        :mod:`skdiscrepancy.kernels`.
     bandwidth : str, float or array-like of float, default="grid"
-        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=None
-        Number of bandwidths of a "grid". None is 10.
+        Size of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic: all pairs for "u" and "v", fewer for
-        others; see :mod:`skdiscrepancy.designs`.
+        Pairs of rows to use; see :mod:`skdiscrepancy.designs`.
     standardize : bool or "whiten", default=False
-        True divides each column by its standard deviation, and "whiten" also makes the
-        columns uncorrelated.
+        True divides columns by standard deviations. "whiten" also decorrelates them.
     normalize : bool, default=True
-        Divide the statistic of each kernel by its scale sigma_k.
+        Divide each statistic by its scale.
     squared : bool, default=True
-        False takes the square root of each statistic, for ``design="v"`` and
-        ``normalize=False`` only.
+        False takes square roots. Needs ``design="v"`` and ``normalize=False``.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
-        and None requires a single kernel.
+        How to combine kernels: "fuse" is a smooth maximum. None needs one kernel.
     fuse_nu : "auto" or float, default="auto"
-        Parameter of "fuse", which is closer to "max" for a larger value. "auto" grows
-        with the number of rows or pairs.
+        Larger values bring "fuse" closer to "max".
     n_components : int or None, default=None
-        Number of random features for each kernel, for linear time and :ref:`data in
-        blocks <out_of_core>`; None uses exact kernels.
+        Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds everything that is drawn. None draws anew in every call.
+        Seeds all random draws.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
@@ -596,22 +573,22 @@ class KSDEstimator(BaseDiscrepancy):
     model_ : object
         The fitted model.
     log_density_gradient_ : callable
-        Gradient of the log-density of the model.
+        Gradient of its log-density.
     scale_ : ndarray of shape (n_features,) or (n_features, n_features) or None
-        Standard deviations of the columns, or a root of their covariance matrix.
+        Standard deviations, or a root of the covariance.
     kernels_ : list of kernel objects
         Kernels with their bandwidths.
     feature_seed_ : int
         Seed of the random features.
     n_features_in_ : int
-        Number of features seen during :term:`fit`.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+        Names of features, if all are strings.
 
     See Also
     --------
     ksd_score : Scores a model in one call.
-    ksd_test : Tests whether a sample comes from a model.
+    ksd_test : Tests whether a model fits.
 
     References
     ----------
@@ -651,7 +628,7 @@ class KSDEstimator(BaseDiscrepancy):
         X : array-like of shape (n_samples, n_features)
             Sample.
         y : array-like of shape (n_samples,), default=None
-            Target that is passed to the `fit` method of the model.
+            Passed to the `fit` method of the model.
 
         Returns
         -------
@@ -675,22 +652,21 @@ class KSDEstimator(BaseDiscrepancy):
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute how badly the model fits a sample.
 
-        If the model fits, scores scatter around zero, may be negative, and shrink like
-        1 / sqrt(n).
+        If the model fits, scores scatter around zero and may be negative.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Sample.
         y : Ignored
-            Not used, present for API consistency.
+            Not used.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
         score : float
-            The discrepancy. A larger score means a worse fit.
+            A larger score means a worse fit.
         """
         return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
@@ -704,14 +680,14 @@ class KSDEstimator(BaseDiscrepancy):
         X : array-like of shape (n_samples, n_features)
             Sample.
         y : Ignored
-            Not used, present for API consistency.
+            Not used.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
         result : DiscrepancyResult
-            The score as `value`, its standard error, and the statistics of all kernels.
+            The score, its standard error, and all statistics.
         """
         return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
@@ -750,22 +726,21 @@ class KSDEstimator(BaseDiscrepancy):
         X : array-like of shape (n_samples, n_features)
             Sample.
         y : Ignored
-            Not used, present for API consistency.
+            Not used.
         method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
-            Null distribution: "wild" gives rows random signs, for many rows and a model
-            that was not fitted to them. "parametric" draws samples from the model, and
-            refits a model that `fit` fitted to X. "asymptotic" is a normal limit for
-            "x", "l" and "b".
+            Null distribution: "wild" draws random signs, for many rows and a model not
+            fitted to them. "parametric" draws samples from the model, and refits a
+            model that `fit` fitted to X. "asymptotic" is for the designs "x", "l" and
+            "b".
         n_resamples : int, default=999
-            Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
+            Number of resamples.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
-            How to combine kernels: by the largest statistic, their mean, a smooth
-            maximum, or the smallest p-value.
+            How to combine kernels; "agg" takes the smallest p-value.
         block_length : int, "auto" or None, default=None
-            Number of consecutive rows that stay together if the rows are a :ref:`series
-            <series>`. None warns if rows depend on each other, and 1 does not.
+            Rows that stay together in a :ref:`series <series>`. None warns of dependent
+            rows, and 1 does not.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, such as importance weights, for ``method="wild"``.
+            Relative row weights, for ``method="wild"``.
 
         Returns
         -------
@@ -936,34 +911,24 @@ class KSDEstimator(BaseDiscrepancy):
     def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
         r"""Compute the Stein witness function, which shows where the model fits badly.
 
-        :math:`g(t) = \frac1n \sum_i h(x_i, t)` is positive where the sample x has more
-        mass than the model explains. Here h is the Stein kernel for the mean of
-        `kernels_`. Takes O(p n) time for p points.
+        :math:`g(t) = \frac1n \sum_i h(x_i, t)`, with the Stein kernel h, is positive
+        where the sample x has more mass than the model explains.
 
         Parameters
         ----------
         points : array-like of shape (n_points, n_features)
-            Points at which to evaluate the function.
+            Points at which to evaluate g.
         X : array-like of shape (n_samples, n_features)
             Sample.
 
         Returns
         -------
         values : ndarray of shape (n_points,)
-            Values of g, float64.
+            Values of g.
 
         See Also
         --------
         skdiscrepancy.plotting.WitnessDisplay : Draws the function.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy import KSDEstimator
-        >>> X = np.random.RandomState(0).normal(size=(100, 1)) + 1.0
-        >>> values = KSDEstimator(lambda X: -X).fit(X).witness([[-1.0], [2.0]], X)
-        >>> values.round(2).tolist()
-        [-0.44, 1.53]
         """
         check_is_fitted(self)
         self._check_params()
@@ -980,11 +945,9 @@ def ksd_score(
 ) -> float:
     """Compute the squared kernel Stein discrepancy (KSD) between a sample and a model.
 
-    KSD measures how badly a model fits a sample. By default, the score is the unbiased
-    estimator [1]_. Takes O(n^2) time and O(n) memory.
-
-    If the model fits, scores scatter around zero, may be negative, and shrink like 1 /
-    sqrt(n).
+    KSD measures how badly a model fits a sample. By default, the estimator is unbiased:
+    if the model fits, scores scatter around zero and may be negative. Takes O(n^2)
+    time.
 
     Read more in the :ref:`User Guide <ksd>`.
 
@@ -994,27 +957,22 @@ def ksd_score(
         Sample.
     model : model, callable, array-like of shape (n_samples, n_features) or None, \
             default=None
-        Model, as in :class:`skdiscrepancy.KSDEstimator`, or the gradients at the rows.
-        A fitted model is not fitted again. None is a Gaussian distribution.
+        Model of :class:`skdiscrepancy.KSDEstimator`, not fitted again if it is fitted,
+        or gradients at the rows.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Only their ratios matter.
+        Relative row weights.
     **params : dict
         Parameters of :class:`KSDEstimator`.
 
     Returns
     -------
     score : float
-        The discrepancy. A larger score means a worse fit.
+        A larger score means a worse fit.
 
     See Also
     --------
-    KSDEstimator : Scores several samples with the same model and kernels.
-    ksd_test : Tests whether a sample comes from a model.
-
-    References
-    ----------
-    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
-       fit", ICML 2016.
+    KSDEstimator : Scores several samples.
+    ksd_test : Tests whether a model fits.
 
     Examples
     --------
@@ -1043,30 +1001,25 @@ def ksd_score(
 def ksd_from_gram(H: ArrayLike, **params: Any) -> float:
     """Compute the squared kernel Stein discrepancy from a matrix of the Stein kernel.
 
-    The statistics are those of [1]_.
+    Use it for your own Stein kernel.
 
     Read more in the :ref:`User Guide <ksd>`.
 
     Parameters
     ----------
     H : array-like of shape (n_samples, n_samples)
-        Values of the Stein kernel for all pairs of rows.
+        Stein kernel of all pairs of rows.
     **params : dict
         Parameters of :class:`KSDEstimator`.
 
     Returns
     -------
     score : float
-        The discrepancy. A larger score means a worse fit.
+        A larger score means a worse fit.
 
     See Also
     --------
-    ksd_score : Computes KSD from a sample and a model.
-
-    References
-    ----------
-    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
-       fit", ICML 2016.
+    ksd_score : Computes KSD from a sample.
 
     Examples
     --------

@@ -216,11 +216,7 @@ def differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None
 def samples_test(
     samples: Sequence[Any], settings: Settings, options: Options
 ) -> TestResult:
-    """Test whether two or more samples have the same distribution.
-
-    On pairs (X_i, Y_i), complete designs swap groups of pairs if the samples are paired
-    or a series. Random features always do so, and draw their groups themselves.
-    """
+    """Test whether two or more samples have the same distribution."""
     design, on_pairs, generator = settings.design, settings.on_pairs, options.generator
     in_series, n_components = options.block_length is not None, options.n_components
     if options.clusters is not None:
@@ -256,81 +252,65 @@ def samples_test(
 class MMDEstimator(BaseDiscrepancy):
     r"""Squared maximum mean discrepancy to a reference sample.
 
-    `fit` keeps a reference sample. `score` measures how much the distribution of
-    another sample differs, for example to monitor data drift (covariate shift).
-
-    :math:`\mathrm{MMD}_k^2 = \|\mu_P - \mu_Q\|^2` is the squared distance between the
-    kernel mean embeddings of two distributions [1]_. By default, the score is the
-    unbiased estimator, pooled over 20 kernels that are divided by their scales [2]_.
-    For the textbook MMD, pass ``kernel="gaussian", bandwidth="median", normalize=False,
-    pooling=None``.
-
-    For m rows of the reference sample and n other rows, `fit` takes O(m^2) time,
-    `score` O(m n + n^2) time, and memory is O(m + n). Laplace and Matern kernels on a
-    single column take O(n log n) time. Do not tune an MMDEstimator by a grid search,
-    which compares folds of one sample.
+    `score` measures how much a sample differs from the reference, for example by data
+    drift (covariate shift). It is the unbiased estimator [1]_ (Lemma 6), pooled over
+    kernels [2]_, in O(n^2) time. A grid search cannot tune it, because it compares
+    folds of one sample.
 
     Read more in the :ref:`User Guide <mmd>`.
 
     Parameters
     ----------
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, functions that return
-        the Gram matrix of two blocks of rows, or kernels of scikit-learn.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or functions.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own; see :ref:`kernels`.
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=None
-        Number of bandwidths of a "grid". None is 10.
+        Size of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic: all pairs for "u" and "v", fewer for
-        others; see :mod:`skdiscrepancy.designs`.
+        Pairs of rows to use; see :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
-        Use pairs (X_i, Y_i) also for "u" and "v", which needs samples of equal size.
+        Use pairs (X_i, Y_i) also for "u" and "v".
     normalize : bool, default=True
-        Divide the statistic of each kernel by its scale sigma_k.
+        Divide each statistic by its scale.
     squared : bool, default=True
-        False takes the square root of each statistic, for ``design="v"`` and
-        ``normalize=False`` only.
+        False takes square roots. Needs ``design="v"`` and ``normalize=False``.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
-        and None requires a single kernel.
+        How to combine kernels: "fuse" is a smooth maximum. None needs one kernel.
     fuse_nu : "auto" or float, default="auto"
-        Parameter of "fuse", which is closer to "max" for a larger value. "auto" grows
-        with the number of rows or pairs.
+        Larger values bring "fuse" closer to "max".
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes DataFrames with :class:`~skdiscrepancy.TableEncoder`, None only
-        accepts numbers, and a transformer is cloned and fitted; see :ref:`tables`.
+        How to encode tables; see :ref:`tables`.
     n_components : int or None, default=None
-        Number of random features for each kernel, for linear time and :ref:`data in
-        blocks <out_of_core>`; None uses exact kernels.
+        Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds everything that is drawn. None draws anew in every call.
+        Seeds all random draws.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
     reference_ : ndarray or csr_array of shape (n_samples, n_features)
-        Sample seen during :term:`fit`, not copied, so do not change it.
+        Reference sample, not copied. Do not change it.
     reference_weight_ : ndarray of shape (n_samples,) or None
-        Weights of the rows of `reference_`, which sum to 1.
+        Weights of its rows, with sum 1.
     kernels_ : list of kernel objects
         Kernels with their bandwidths.
     encoder_ : transformer or None
-        Fitted encoder. None for arrays.
+        Fitted encoder.
     feature_seed_ : int
         Seed of the random features.
     n_features_in_ : int
-        Number of features seen during :term:`fit`.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+        Names of features, if all are strings.
 
     See Also
     --------
     mmd_score : Compares two samples in one call.
-    mmd_test : Tests whether two samples have the same distribution.
+    mmd_test : Tests for equal distributions.
 
     References
     ----------
@@ -358,16 +338,16 @@ class MMDEstimator(BaseDiscrepancy):
     def fit(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> MMDEstimator:
-        """Keep the reference sample, choose the kernels, and compute sums over X.
+        """Keep the reference sample and choose the kernels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Reference sample.
         y : array-like of shape (n_samples,) or None, default=None
-            Not used, present for API consistency.
+            Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
@@ -394,23 +374,22 @@ class MMDEstimator(BaseDiscrepancy):
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the discrepancy between a sample and the reference sample.
 
-        If both samples share a distribution, scores scatter around zero, may be
-        negative, and shrink like 1 / sqrt(n). Rows that both samples share lower the
+        For equal distributions, scores scatter around zero. Shared rows lower the
         score.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sample to compare with the reference sample.
+            Sample to compare.
         y : array-like of shape (n_samples,) or None, default=None
-            Not used, present for API consistency.
+            Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
         score : float
-            The discrepancy. A larger score means a larger difference.
+            A larger score means a larger difference.
         """
         return self._evaluate(X, y, self._check_fitted(), sample_weight).value
 
@@ -422,16 +401,16 @@ class MMDEstimator(BaseDiscrepancy):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sample to compare with the reference sample.
+            Sample to compare.
         y : array-like of shape (n_samples,) or None, default=None
-            Not used, present for API consistency.
+            Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
         result : DiscrepancyResult
-            The score as `value`, its standard error, and the statistics of all kernels.
+            The score, its standard error, and all statistics.
         """
         return self._evaluate(X, y, self._check_fitted(errors=True), sample_weight)
 
@@ -469,33 +448,27 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> TestResult:
         """Test whether a sample has the distribution of the reference sample.
 
-        The test chooses bandwidths from both samples, by default
-        ``bandwidth="dyadic"``.
-
-        The test ignores `normalize`, `squared`, `fuse_nu` and the `pooling` of the
-        estimator.
+        Bandwidths come from both samples, and "grid" becomes "dyadic". The test ignores
+        `normalize`, `squared`, `fuse_nu` and the `pooling` of the estimator.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sample to compare with the reference sample.
+            Sample to compare.
         y : array-like of shape (n_samples,) or None, default=None
-            Not used, present for API consistency.
+            Ignored.
         method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
-            Null distribution: "permutation" of the pooled sample (exact), "swap" of X_i
-            and Y_i for pairs (exact), or "asymptotic", a normal limit for "x", "l" and
-            "b".
+            Null distribution: "permutation", "swap" of pairs (both exact), or
+            "asymptotic" for the designs "x", "l" and "b".
         n_resamples : int, default=999
-            Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
+            Number of resamples.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
-            How to combine kernels: by the largest statistic, their mean, a smooth
-            maximum, or the smallest p-value.
+            How to combine kernels; "agg" takes the smallest p-value.
         block_length : int, "auto" or None, default=None
-            Number of consecutive rows that stay together if the rows are a :ref:`series
-            <series>`. None warns if rows depend on each other, and 1 does not.
+            Rows that stay together in a :ref:`series <series>`. None warns of dependent
+            rows, and 1 does not.
         paired : bool, default=False
-            Whether row i of X and row i of the reference are :ref:`from one subject
-            <paired>`.
+            Whether row i of both samples is :ref:`one subject <paired>`.
 
         Returns
         -------
@@ -655,11 +628,7 @@ class MMDEstimator(BaseDiscrepancy):
         return both
 
     def _core_of_held_out(self, rows: np.ndarray, settings: Settings) -> Any:
-        """Return the Gram of some rows of the reference against its other rows.
-
-        The sums of the other rows follow from the sums that are kept. Paired designs
-        compare as many of the other rows.
-        """
+        """Return the Gram of some rows of the reference against its other rows."""
         X, of_x = self._reference_rows(), self.reference_weight_
         weights = None if of_x is None else of_x[rows]
         # In sorted order, equal values have one place, but may have several weights.
@@ -700,24 +669,19 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> np.ndarray:
         """Compute the discrepancy between each of many batches and the reference.
 
-        Each score equals `score` of the batch. Batches run in parallel, in `n_jobs`
-        threads.
-
         Parameters
         ----------
         batches : iterable, array-like or DataFrame
-            Samples of shape (n_samples, n_features), or one sample that `batch_size` or
-            `by` divides into batches.
+            Samples, or one sample to divide.
         batch_size : int or None, default=None
             Number of consecutive rows of each batch.
         by : str or None, default=None
-            Column of a DataFrame with the label of each batch, for example "day".
+            Column of a DataFrame with the labels of batches.
 
         Returns
         -------
         scores : ndarray of shape (n_batches,)
-            Scores in the order of the batches, or in which the labels of `by` first
-            appear.
+            Scores in the order of the batches.
 
         See Also
         --------
@@ -797,35 +761,25 @@ class MMDEstimator(BaseDiscrepancy):
         r"""Compute the witness function, which shows where two samples differ.
 
         :math:`f(t) = \frac1n \sum_j k(t, y_j) - \frac1m \sum_i k(t, x_i)` is positive
-        where the sample y has more mass than the reference x. Here k is the mean of
-        `kernels_`. Takes O(p (m + n)) time for p points.
+        where the sample y has more mass than the reference x.
 
         Parameters
         ----------
         points : {array-like, sparse matrix} of shape (n_points, n_features)
-            Points at which to evaluate the function.
+            Points at which to evaluate f.
         Y : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sample to compare with the reference sample.
+            Sample to compare.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
         values : ndarray of shape (n_points,)
-            Values of f, float64.
+            Values of f.
 
         See Also
         --------
         skdiscrepancy.plotting.WitnessDisplay : Draws the function.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy import MMDEstimator
-        >>> X = np.random.RandomState(0).normal(size=(100, 1))
-        >>> values = MMDEstimator().fit(X).witness([[-1.0], [2.0]], X + 1.0)
-        >>> values.round(2).tolist()
-        [-0.19, 0.18]
         """
         check_is_fitted(self)
         self._check_params()
@@ -849,32 +803,21 @@ class MMDEstimator(BaseDiscrepancy):
     def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:
         r"""Compute how much each row of a sample adds to the discrepancy.
 
-        The contribution of row j is :math:`c_j = \frac1n \sum_{j'} k(y_j, y_{j'}) -
-        \frac2m \sum_i k(x_i, y_j) + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`, where x
-        is the reference and k the mean of `kernels_`. The mean of c is the score for
-        ``design="v", normalize=False, pooling="mean"``.
+        Row j adds :math:`c_j = \frac1n \sum_{j'} k(y_j, y_{j'}) - \frac2m \sum_i k(x_i,
+        y_j) + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})` for the reference x and the mean
+        k of the kernels. The mean of c is the V-statistic.
 
         Parameters
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sample to compare with the reference sample.
+            Sample to compare.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Relative row weights.
 
         Returns
         -------
         contributions : ndarray of shape (n_samples,)
-            Values of c, float64.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy import MMDEstimator
-        >>> X = np.random.RandomState(0).normal(size=(200, 2))
-        >>> Y = X[100:].copy()
-        >>> Y[7] += 5
-        >>> int(MMDEstimator().fit(X[:100]).contributions(Y).argmax())
-        7
+            Values of c.
         """
         check_is_fitted(self)
         self._check_params()
@@ -902,11 +845,8 @@ def mmd_score(
 ) -> float:
     """Compute the squared maximum mean discrepancy (MMD) between two samples.
 
-    By default, the score is the unbiased estimator [1]_, with bandwidths from both
-    samples. Takes O(n^2) time and O(n) memory.
-
-    If both samples share a distribution, scores scatter around zero, may be negative,
-    and shrink like 1 / sqrt(n). Rows that both samples share lower the score.
+    By default, the estimator is unbiased: for equal distributions, scores scatter
+    around zero and may be negative. Shared rows lower the score. Takes O(n^2) time.
 
     Read more in the :ref:`User Guide <mmd>`.
 
@@ -917,25 +857,21 @@ def mmd_score(
     Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or (n_samples_Y,)
         Second sample.
     sample_weight : array-like of shape (n_samples_X,), default=None
-        Weights of the rows of X. Only their ratios matter.
+        Relative row weights of X.
     sample_weight_Y : array-like of shape (n_samples_Y,), default=None
-        Weights of the rows of Y.
+        Relative row weights of Y.
     **params : dict
         Parameters of :class:`MMDEstimator`.
 
     Returns
     -------
     score : float
-        The discrepancy. A larger score means a larger difference.
+        A larger score means a larger difference.
 
     See Also
     --------
-    MMDEstimator : Compares samples with a fixed reference sample.
-    mmd_test : Tests whether two samples have the same distribution.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+    MMDEstimator : Keeps a reference sample.
+    mmd_test : Tests for equal distributions.
 
     Examples
     --------
@@ -970,9 +906,7 @@ def mmd_from_gram(
 ) -> float:
     """Compute the squared maximum mean discrepancy (MMD) from Gram matrices.
 
-    Use this function if you have Gram matrices already, for example of strings.
-
-    The statistics are those of [1]_.
+    Use it for Gram matrices of strings, for example.
 
     Read more in the :ref:`User Guide <mmd>`.
 
@@ -983,22 +917,18 @@ def mmd_from_gram(
     K_yy : array-like of shape (n, n)
         Gram matrix of the second sample.
     K_xy : array-like of shape (m, n)
-        Kernel values between the rows of the first and the second sample.
+        Kernel values between both samples.
     **params : dict
         Parameters of :class:`MMDEstimator`.
 
     Returns
     -------
     score : float
-        The discrepancy. A larger score means a larger difference.
+        A larger score means a larger difference.
 
     See Also
     --------
     mmd_score : Computes MMD from two samples.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
 
     Examples
     --------

@@ -96,11 +96,7 @@ class Reader:
     def pair_of_blocks(
         self, X: Any, y: Any, labels: bool, *, fit: bool, target_encoder: Any = None
     ) -> tuple[Any, Any]:
-        """Return X and y as rows that are read by blocks, if one of them is in blocks.
-
-        A target in memory becomes numbers. `labels` says whether the kernels on y read
-        labels, and `fit` whether the encoders are fitted to the rows.
-        """
+        """Return X and y as rows that are read by blocks, if one is in blocks."""
         if isinstance(X, LazyRows) and isinstance(y, LazyRows):
             return X, y
         of_x = kind_of_blocks(X)
@@ -156,11 +152,7 @@ class Reader:
         return self.encoder_
 
     def rows(self, Z: Any, name: str = "X", *, reset: bool | None = None) -> np.ndarray:
-        """Return a sample as the kernels read it, or rows that stand for an array.
-
-        `reset` says whether the estimator stores the columns or compares them with the
-        stored ones. With None, it does neither.
-        """
+        """Return a sample as the kernels read it; `reset` stores its columns."""
         Z = self.blocks(Z, name)
         lazy = isinstance(Z, LazyRows)
         if reset is not None and (lazy or self.encoder_ is not None):
@@ -324,10 +316,7 @@ def pair_of_rows(
 def side_by_side(
     reader: Reader, variables: Sequence[Any], names: Sequence[str]
 ) -> list[Any]:
-    """Return variables as columns of the same rows, if any of them is in blocks.
-
-    Variables in memory are returned as they are. The variables may be on disk.
-    """
+    """Return variables as columns of the same rows, if any of them is in blocks."""
     disk = reader.estimator.n_components is not None
     kinds: list[Any] = [
         kind_of_blocks(Z) or (disk and is_on_disk(Z)) for Z in variables

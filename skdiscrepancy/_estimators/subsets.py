@@ -35,8 +35,7 @@ from skdiscrepancy.kernels._names import kernel_name
 class MMDSubsetsResult(Result):
     """Squared MMD of random subsets of two samples, with mean and standard deviation.
 
-    :func:`mmd_subsets` returns this result. With the default kernel, `mean` is the
-    Kernel Inception Distance (KID) [1]_.
+    With the default kernel of :func:`mmd_subsets`, `mean` is the KID.
 
     Read more in the :ref:`User Guide <generators>`.
 
@@ -45,22 +44,17 @@ class MMDSubsetsResult(Result):
     mean : float
         Mean over the subsets.
     standard_deviation : float
-        Standard deviation over the subsets, which is not the error of the mean.
+        Standard deviation over subsets, not of the mean.
     values : ndarray of shape (n_subsets,)
         Unbiased squared MMD of each subset.
     subset_size : int
-        Number of rows of each sample in a subset.
+        Number of rows in a subset.
     kernel : kernel object
-        The kernel with its bandwidth.
+        Kernel with its bandwidth.
 
     See Also
     --------
-    mmd_subsets : Computes the values.
     skdiscrepancy.plotting.SubsetsDisplay : Draws the values.
-
-    References
-    ----------
-    .. [1] M. Bińkowski et al., "Demystifying MMD GANs", ICLR 2018.
 
     Examples
     --------
@@ -115,11 +109,9 @@ def mmd_subsets(
 ) -> MMDSubsetsResult:
     r"""Average the squared MMD over random subsets of two samples, as KID does.
 
-    If X and Y are the features of an Inception network for real and for generated
-    images, the mean is the Kernel Inception Distance (KID) [1]_. Each subset has the
-    unbiased MMD, not normalised, for the kernel :math:`(x^\top y / d + 1)^3`, so values
-    scatter around zero if both samples share a distribution. Takes O(n_subsets
-    subset_size^2) time.
+    For the features of an Inception network, the mean is the Kernel Inception Distance
+    (KID) [1]_. The MMD is unbiased and not normalised, for the kernel :math:`(x^\top y
+    / d + 1)^3`, so values scatter around zero for equal distributions.
 
     Read more in the :ref:`User Guide <generators>`.
 
@@ -132,16 +124,15 @@ def mmd_subsets(
     n_subsets : int, default=100
         Number of subsets.
     subset_size : int, default=1000
-        Number of rows of each sample in a subset, drawn without replacement.
+        Rows of each sample, drawn without replacement.
     kernel : str, kernel object or callable, default="polynomial"
-        Kernel. The default is ``PolynomialKernel(3, gamma=1 / n_features, coef0=1)``.
+        Kernel.
     bandwidth : "median" or float, default="median"
-        Bandwidth of a kernel that does not have its own: "median" is the median
-        distance between rows.
+        Bandwidth of a kernel without its own.
     sample_weight : array-like of shape (n_samples_X,), default=None
-        Weights of the rows of X. Only their ratios matter.
+        Relative row weights of X.
     sample_weight_Y : array-like of shape (n_samples_Y,), default=None
-        Weights of the rows of Y.
+        Relative row weights of Y.
     **params : dict
         Parameters of :class:`MMDEstimator`.
 
@@ -152,8 +143,8 @@ def mmd_subsets(
 
     See Also
     --------
-    mmd_score : Uses all rows at once, with many kernels.
-    mmd_test : Tests whether two samples have the same distribution.
+    mmd_score : Uses all rows at once.
+    mmd_test : Tests for equal distributions.
 
     References
     ----------
