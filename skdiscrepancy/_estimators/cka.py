@@ -694,9 +694,10 @@ def cka_score(
     r"""Compute the centred kernel alignment of two representations of the same rows.
 
     :math:`\mathrm{CKA} = \mathrm{HSIC}(K, L) / \sqrt{\mathrm{HSIC}(K, K)\,
-    \mathrm{HSIC}(L, L)}` [1]_ is 1 up to a rotation, a shift and a scale, and near 0
-    for unrelated representations. The linear kernel takes O(n d_X d_Y) time, others
-    O(n^2). With ``kernel="energy"``, CKA is the squared distance correlation.
+    \mathrm{HSIC}(L, L)}` [1]_ is 1 for representations that differ by a rotation, a
+    shift and a scale only, and near 0 for unrelated ones. The linear kernel takes O(n
+    d_X d_Y) time, others O(n^2). With ``kernel="energy"``, CKA is the squared distance
+    correlation.
 
     Read more in the :ref:`User Guide <cka>`.
 
