@@ -59,45 +59,30 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     """Encoder of tables with numbers, categories, dates and missing values.
 
     Each column of a DataFrame (pandas, polars, pyarrow) or an array of objects becomes
-    a block of numeric columns. The mean L1 distance between two rows of a block is 1,
-    so each column counts the same, as in the coefficient of Gower [1]_, which divides
-    by the range.
-
-    - Numbers, dates, durations and ordered levels become two columns: the value minus
-      its median, divided by a scale, and 1 if the value is missing.
-    - Strings, booleans and categories become one column for each category, for missing
-      values, and for categories that :term:`fit` did not see.
-
-    :term:`fit` warns of identifiers, and also takes :ref:`data in blocks
-    <out_of_core>`. It takes O(n log n) time for each column.
+    a block of numbers. The mean L1 distance between two rows of a block is 1, so each
+    column counts the same, as in Gower's distance. A column takes O(n log n) time.
 
     Read more in the :ref:`User Guide <tables>`.
 
     Parameters
     ----------
     max_categories : int or None, default=30
-        Largest number of categories of a column, the most frequent ones, that have a
-        column of their own.
+        Largest number of categories with a column of their own.
 
     Attributes
     ----------
     kinds_ : list of str
-        Kind of each column: "number", "date", "duration", "ordered" or "category".
+        Each is "number", "date", "duration", "ordered" or "category".
     output_slices_ : list of slice
-        The columns of the encoding that each column of the table becomes.
+        Columns of the encoding, for each column.
     n_features_in_ : int
-        Number of features seen during :term:`fit`.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+        Names of the features, if all are strings.
 
     See Also
     --------
-    sklearn.preprocessing.OneHotEncoder : Encodes categories, all at one distance.
-
-    References
-    ----------
-    .. [1] J. C. Gower, "A general coefficient of similarity and some of its
-       properties", Biometrics 27, 1971.
+    sklearn.preprocessing.OneHotEncoder : Encodes categories only.
 
     Examples
     --------
@@ -119,7 +104,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Table, or blocks of a table.
+            Table, or :ref:`blocks <out_of_core>` of a table.
         y : Ignored
             Not used, present for API consistency.
 
@@ -141,7 +126,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         Returns
         -------
         encoded : ndarray of shape (n_samples, n_columns)
-            The blocks of all columns, float64. A DataFrame if you call `set_output`.
+            The blocks of all columns, side by side.
         """
         check_is_fitted(self)
         columns = self._read(X, "X", [b.form for b in self._blocks], reset=False)
@@ -165,12 +150,12 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Names of the columns of the table. None means the names seen in :term:`fit`.
+            Names of the columns. None takes those of `fit`.
 
         Returns
         -------
         names : ndarray of str objects
-            The name of the column, with a suffix for missing values and categories.
+            Names with suffixes for missing values and categories.
         """
         check_is_fitted(self)
         # This method of scikit-learn checks the names and returns them.

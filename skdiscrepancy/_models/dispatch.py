@@ -252,7 +252,7 @@ def log_density_gradient(
 ) -> GradientFunction:
     """Return the gradient of the log-density of a model.
 
-    KSD needs nothing else from a model [1]_. The guide lists the models.
+    KSD needs nothing else from a model.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -268,16 +268,11 @@ def log_density_gradient(
     Returns
     -------
     score : callable
-        Takes X and returns an array of gradients.
+        Takes X and returns gradients.
 
     See Also
     --------
-    log_density_gradient_of : Registers your own class of models.
-
-    References
-    ----------
-    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
-       goodness-of-fit tests", ICML 2016.
+    log_density_gradient_of : Registers your own class.
 
     Examples
     --------
@@ -346,7 +341,7 @@ def n_variables(model: Any) -> int | None:
 def log_density_gradient_of(model: Any) -> GradientFunction:
     """Return the gradient of the log-density of a model, chosen by its class.
 
-    ``log_density_gradient_of.register(Class)`` lets KSD [1]_ take your own models.
+    ``log_density_gradient_of.register(Class)`` lets KSD take your own models.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -358,16 +353,11 @@ def log_density_gradient_of(model: Any) -> GradientFunction:
     Returns
     -------
     score : callable
-        Takes X and returns an array of gradients.
+        Takes X and returns gradients.
 
     See Also
     --------
     log_density_gradient : Differentiates a log-density.
-
-    References
-    ----------
-    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
-       goodness-of-fit tests", ICML 2016.
 
     Examples
     --------

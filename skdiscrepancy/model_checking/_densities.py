@@ -73,11 +73,10 @@ def search_compare(
     test_fraction: float | None = None,
     names: Sequence[Any] | None = None,
 ) -> ComparisonResult:
-    r"""Compare the candidates of a search over the same splits.
+    """Compare the candidates of a search over the same splits.
 
-    Use it to ask which candidates are worse by more than chance. Because splits share
-    training rows, the variance of a mean difference is
-    :math:`s^2 (1 / k + n_\mathrm{test} / n_\mathrm{train})` [1]_ for k splits.
+    Which candidates are worse by more than chance? Variances take into account that
+    splits share training rows [1]_.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
@@ -88,18 +87,18 @@ def search_compare(
     metric : str, default="score"
         Name of the score.
     test_fraction : float or None, default=None
-        Fraction of the rows in each test set. None is 1 / n_splits.
+        Fraction of test rows. None is 1 / n_splits.
     names : list of length n_candidates or None, default=None
-        Names of the candidates. None takes their parameters.
+        Names of candidates. None takes their parameters.
 
     Returns
     -------
     result : ComparisonResult
-        Comparison. The largest mean score is the best.
+        Comparison, in which the largest score is best.
 
     See Also
     --------
-    skdiscrepancy.ksd_compare : Compares fitted models on other rows.
+    skdiscrepancy.ksd_compare : Compares fitted models.
 
     References
     ----------
@@ -174,9 +173,9 @@ STEP = 1e-4
 class KSDScorer(BaseEstimator):
     """Negative kernel Stein discrepancy between a fitted density and held-out rows.
 
-    Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. It needs no
-    normalising constant [1]_; if you know the constant, choose by log-likelihood. Leave
-    out very rough densities, whose scores are noise.
+    Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. Choose by
+    log-likelihood if you know the normalising constant. Leave out very rough densities,
+    whose scores are noise.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -185,28 +184,21 @@ class KSDScorer(BaseEstimator):
     kernel : str, kernel object or list of them, default="gaussian"
         Kernels, twice differentiable.
     bandwidth_factor : float, default=0.125
-        Bandwidth as a multiple of the median distance between held-out rows.
+        Multiple of the median distance between held-out rows.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that enter the statistic: all pairs for "u" and "v", fewer for
-        others; see :mod:`skdiscrepancy.designs`.
+        Pairs of rows; see :mod:`skdiscrepancy.designs`.
     normalize : bool, default=False
-        Divide the statistic of each kernel by its scale sigma_k.
+        Divide each statistic by its scale.
     pooling : {"fuse", "mean", "max"} or None, default="mean"
-        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
-        and None requires a single kernel.
+        How to combine several kernels.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds everything that is drawn. None draws anew in every call.
+        Seeds all random draws.
 
     See Also
     --------
-    HyvarinenScorer : Scores a density by score matching.
-
-    References
-    ----------
-    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
-       goodness-of-fit tests", ICML 2016.
+    HyvarinenScorer : Scores by score matching.
 
     Examples
     --------
@@ -263,16 +255,15 @@ class KSDScorer(BaseEstimator):
 class HyvarinenScorer(BaseEstimator):
     r"""Negative Hyvarinen score of a fitted density (score matching).
 
-    Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. The
-    Hyvarinen score is the mean of :math:`\|s(x)\|^2 / 2 + \nabla \cdot s(x)` for the
-    gradient s of the log-density [1]_, in 2 d + 1 evaluations for d columns. Do not use
-    it for rounded data, or if s jumps.
+    Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. It needs the
+    gradient s of the log-density, for the mean of :math:`\|s(x)\|^2 / 2 + \nabla \cdot
+    s(x)` [1]_. Do not use it for rounded data, or if s jumps.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     See Also
     --------
-    KSDScorer : Scores a density by KSD.
+    KSDScorer : Scores by KSD.
 
     References
     ----------
@@ -326,10 +317,10 @@ class HyvarinenScorer(BaseEstimator):
 
 @declares_parameters
 class MMDScorer(BaseEstimator):
-    """Negative maximum mean discrepancy between held-out rows and draws from a model.
+    """Negative maximum mean discrepancy between held-out rows and draws of a model.
 
     Pass it as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`. The model
-    needs a method `sample`, but no density [1]_.
+    needs a method `sample`, but no density.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -338,22 +329,17 @@ class MMDScorer(BaseEstimator):
     n_samples : int or None, default=None
         Number of draws. None is the number of rows.
     normalize : bool, default=False
-        Divide the statistic of each kernel by its scale sigma_k.
+        Divide each statistic by its scale.
     pooling : {"fuse", "mean", "max"} or None, default="mean"
-        How to combine the statistics of several kernels: "fuse" is a smooth maximum,
-        and None requires a single kernel.
+        How to combine several kernels.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads.
     random_state : int, RandomState instance, Generator or None, default=0
-        Seeds everything that is drawn. None draws anew in every call.
+        Seeds all random draws.
 
     See Also
     --------
-    KSDScorer : Scores a density by KSD.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+    KSDScorer : Scores by KSD.
 
     Examples
     --------
@@ -463,8 +449,8 @@ def stein_thinning(
     r"""Choose the few rows of a sample that represent a model best.
 
     Use it to compress a Markov chain and correct its bias. Each step adds the row that
-    makes the KSD of the chosen rows smallest [1]_, in O(n) time, for the kernel
-    :math:`(1 + (x - y)^\top \Gamma (x - y))^{-1/2}`.
+    makes the KSD smallest, for the kernel :math:`(1 + (x - y)^\top \Gamma (x -
+    y))^{-1/2}`, in O(n) time.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -473,14 +459,13 @@ def stein_thinning(
     X : array-like of shape (n_samples, n_features)
         Sample.
     gradients : array-like of shape (n_samples, n_features)
-        Gradients of the log-density at the rows.
+        Gradients of the log-density.
     n_points : int
         Number of rows to choose.
     standardize : bool, default=True
-        First divide each column by its mean absolute deviation.
+        Divide columns by their mean absolute deviations.
     preconditioner : {"id", "med", "cov"}, default="id"
-        Matrix :math:`\Gamma`: identity, identity over the squared median distance, or
-        inverse covariance.
+        :math:`\Gamma`: identity, over squared median distance, or inverse covariance.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
@@ -491,12 +476,7 @@ def stein_thinning(
 
     See Also
     --------
-    SteinThinning : Computes the gradients from a model.
-
-    References
-    ----------
-    .. [1] M. Riabiz et al., "Optimal thinning of MCMC output", Journal of the Royal
-       Statistical Society B 84, 2022.
+    SteinThinning : Needs a model, but no gradients.
 
     Examples
     --------
@@ -528,10 +508,8 @@ def stein_thinning(
 class SteinThinning(BaseEstimator):
     """Stein thinning: the few rows of a sample that represent a model best.
 
-    Use Stein thinning to compress a Markov chain, and to correct its bias, for example
-    from a burn-in that is too short. Each step adds the row that makes the KSD between
-    the chosen rows and the model smallest [1]_. A row can be chosen more than once.
-    Takes O(n) time for each chosen row, and O(n) memory.
+    Use it to compress a Markov chain and correct its bias. Each step adds the row that
+    makes the KSD smallest, possibly once more, in O(n) time [1]_.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
@@ -540,31 +518,28 @@ class SteinThinning(BaseEstimator):
     n_points : int, default=10
         Number of rows to choose.
     model : density estimator, frozen distribution, callable or None, default=None
-        Model, as in :class:`skdiscrepancy.KSDEstimator`. `fit` clones and fits a
-        density estimator of scikit-learn. To keep a fitted model, wrap it in a
-        :class:`~sklearn.frozen.FrozenEstimator`. The model is not used if you pass
-        gradients to `fit`.
+        Model. Estimators that are not frozen are refitted.
     standardize : bool, default=True
-        First divide each column by its mean absolute deviation.
+        Divide columns by their mean absolute deviations.
     preconditioner : {"id", "med", "cov"}, default="id"
-        Matrix of the inverse multiquadric kernel; see :func:`stein_thinning`.
+        Matrix as in :func:`stein_thinning`.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_points,)
-        Indices of the chosen rows, in the order of their choice.
+        Indices of the chosen rows.
     points_ : ndarray of shape (n_points, n_features)
         The chosen rows.
     n_features_in_ : int
-        Number of features seen during :term:`fit`.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+        Names of the features, if all are strings.
 
     See Also
     --------
-    stein_thinning : Chooses rows from gradients, without a model.
+    stein_thinning : Needs gradients, but no model.
 
     References
     ----------
@@ -598,9 +573,9 @@ class SteinThinning(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Sample.
         y : array-like of shape (n_samples,), default=None
-            Target for the `fit` method of the model.
+            Target for the model.
         gradients : array-like of shape (n_samples, n_features), default=None
-            Gradients of the log-density at the rows, instead of the model.
+            Gradients of the log-density, instead of the model.
 
         Returns
         -------

@@ -31,9 +31,9 @@ def greedy_rows(
 ) -> np.ndarray:
     """Choose rows one by one, each with the smallest discrepancy to a distribution.
 
-    `column` returns the kernel between all rows and one row. `means` are its means over
-    the distribution, None if they are zero, as for Stein kernels. With means, a row is
-    chosen only once, and after the last choice each row is exchanged for the best one.
+    `column` returns the kernel between all rows and one row, and `means` are its means
+    over the distribution, None if they are zero, as for Stein kernels. With means, a
+    row is chosen only once, and each row is exchanged for the best one at the end.
     """
     # Half of what the discrepancy of n rows changes with a row, times n^2.
     objective, indices = diagonal / 2, np.empty(n_points, dtype=np.int64)
@@ -60,31 +60,26 @@ def greedy_rows(
 
 @declares_parameters
 class MMDThinning(BaseEstimator):
-    r"""Few rows of a sample that stand for all of its rows.
+    """Few rows of a sample that stand for all of its rows.
 
-    Use MMDThinning for a small set of typical rows (a coreset, prototypes) to look at,
-    label, plot or compute with. Each step adds the row that makes the MMD between the
-    chosen rows and the sample smallest, as in kernel herding [1]_. At the end, each
-    chosen row is exchanged once for the row that is best beside all others. The kernel
-    is the mean of the kernels. The sums over all pairs of rows take O(n^2) time for
-    each kernel, each chosen row O(n) time, and memory is O(n).
+    Use it for typical rows (a coreset, prototypes). Each step adds the row that makes
+    the MMD to the sample smallest, as in kernel herding [1]_. At the end, each row is
+    exchanged for the best one. Takes O(n^2) time and O(n) memory.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     Parameters
     ----------
     n_points : int, default=10
-        Number of rows to choose, at most the number of rows of the sample.
+        Number of rows to choose.
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels, as in :class:`skdiscrepancy.MMDEstimator`. "energy" gives support
-        points.
+        Kernels to average. "energy" gives support points.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own.
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes every DataFrame with :class:`~skdiscrepancy.TableEncoder`, and
-        takes arrays as they are.
+        How to encode tables; see :ref:`tables`.
     n_jobs : int or None, default=None
-        Number of threads. The chosen rows do not depend on it.
+        Number of threads.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
@@ -95,17 +90,17 @@ class MMDThinning(BaseEstimator):
     points_ : array, DataFrame or list with n_points rows
         The chosen rows, of the type of X.
     kernels_ : list of kernel objects
-        The kernels, each with one number as bandwidth.
+        Kernels, each with one number as bandwidth.
     encoder_ : transformer or None
         Fitted encoder. None for arrays.
     n_features_in_ : int
-        Number of features seen during :term:`fit`.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+        Names of the features, if all are strings.
 
     See Also
     --------
-    SteinThinning : Chooses rows that represent a model.
+    SteinThinning : Represents a model.
 
     References
     ----------

@@ -109,9 +109,8 @@ class Window(NamedTuple):
 def change_in(stream: Any, window: Window, scales: np.ndarray) -> int:
     """Return the row of a window at which a change is most likely.
 
-    Each split is judged by the rows from the split to the end of the window: by their
-    number times their squared MMD to the reference sample, in units of the scales. Rows
-    from before a change lower the MMD, and fewer rows lower the number.
+    The rows from there on have the largest product of their number and their squared
+    MMD to the reference sample, in units of the scales.
     """
     cross, later = (
         np.cumsum(sums[:, ::-1], axis=1)[:, :0:-1] for sums in stream.row_sums(window)
@@ -123,16 +122,10 @@ def change_in(stream: Any, window: Window, scales: np.ndarray) -> int:
 
 @dataclass(eq=False)
 class StreamKernels:
-    """Kernels on rows of a stream.
+    """Kernels on rows of a stream, and their sums over the reference sample.
 
-    A window keeps the kernel sum of each row over the reference sample and over the
-    later rows of the window. So a new row takes one kernel value for each row of the
-    reference sample and of the window, and no sum is carried from window to window,
-    where rounding errors would pile up.
-
-    The values of a row do not depend on the rows that come with it, to the last digit.
-    Matrix products round differently if they have more rows, so rows are evaluated one
-    by one. Exponentials of compiled distances are evaluated in blocks.
+    Products are evaluated row by row, because more rows would round differently, and no
+    sum is carried from window to window, where rounding errors would pile up.
 
     Attributes
     ----------
@@ -295,10 +288,8 @@ def _differences(A: np.ndarray, B: np.ndarray, norm: int) -> np.ndarray:
 class StreamFeatures:
     """Features of the rows of a stream, and their sums over the reference sample.
 
-    A window keeps the sum of the features of its rows, and how many rows the stream had
-    so far. A new row takes constant time: its features come in, and those of the oldest
-    row go out. The sum is computed anew when all rows have gone, so no rounding errors
-    pile up.
+    A new row takes constant time, and the sum over a window is computed anew when all
+    its rows have gone, so that no rounding errors pile up.
 
     Parameters
     ----------
@@ -492,9 +483,8 @@ def simulate_thresholds(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Choose thresholds for a run length by simulation of streams without drift.
 
-    Returns the scale of each kernel, which is the standard deviation of its statistic
-    without drift, and the threshold for the first full window, for the second and so
-    on. The last threshold is for all later windows.
+    Returns the scale of each kernel, the standard deviation of its statistic without
+    drift, and the thresholds for the first full windows, the last one for all later.
     """
     size, sums = task.stream.size, task.stream.sums
     per_stream = task.n_rows - size + 1
@@ -523,9 +513,8 @@ def pool(statistics: np.ndarray, scales: np.ndarray) -> np.ndarray:
 def thresholds_at(streams: np.ndarray, w: int, run_length: float) -> np.ndarray:
     """Return thresholds from simulated streams of a statistic.
 
-    The tail of the statistic is close to exponential. If there are too few windows for
-    the rate of alarms 1 / `run_length`, thresholds at a higher rate are moved by the
-    slope of the tail.
+    With too few windows for the rate of alarms 1 / `run_length`, thresholds at a higher
+    rate are moved by the slope of the tail, which is close to exponential.
 
     Parameters
     ----------
@@ -560,9 +549,8 @@ def thresholds_at(streams: np.ndarray, w: int, run_length: float) -> np.ndarray:
 def sequential_quantiles(streams: np.ndarray, w: int, rate: float) -> np.ndarray:
     """Return thresholds that a given fraction of the surviving streams exceeds.
 
-    Every window is the start of a stream. At each step, the streams that exceed the
-    threshold end. After half a window, the thresholds do not change any more except
-    for noise, and are averaged.
+    Every window is the start of a stream, which ends at its first alarm, and the
+    thresholds after half a window are averaged, because only noise changes them.
 
     Parameters
     ----------
@@ -614,30 +602,23 @@ class StreamHistory(BaseEstimator):
     _index: ClassVar[str | None] = None
 
     def to_frame(self) -> Any:
-        """Return the history of the stream as a DataFrame.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+        """Return the history of the stream as a DataFrame (needs pandas).
 
         Returns
         -------
         frame : pandas.DataFrame
-            The last 100,000 rows of the stream since it began or was reset, with their
-            `position` from 0. A monitor has the columns `statistic`, which is missing
-            before the first full window, `threshold` and `alarm`. A sequential test has
-            `wealth`, `pvalue` and `rejected`.
+            The last 100,000 rows: `position`, and `statistic`, `threshold` and `alarm`,
+            or `wealth`, `pvalue` and `rejected`.
         """
         return Result.to_frame(cast(Any, self))
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw the history of the stream.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+        """Draw the history of the stream (needs matplotlib).
 
         Parameters
         ----------
         **kwargs : dict
-            Options of :meth:`skdiscrepancy.plotting.MonitorDisplay.from_result`, such
-            as `ax`.
+            Options of :meth:`skdiscrepancy.plotting.MonitorDisplay.from_result`.
 
         Returns
         -------
@@ -649,115 +630,72 @@ class StreamHistory(BaseEstimator):
 
 @declares_parameters
 class DriftMonitor(StreamHistory):
-    r"""Alarm for drift in a stream of rows.
+    """Alarm for drift in a stream of rows.
 
-    Use it to monitor data that arrive row by row, for example sensor values or the
-    inputs of a deployed model, for data drift (covariate shift). `fit` learns from a
-    reference sample what the stream looks like without drift. `update` takes new rows
-    and returns an alarm, True or False, for each row.
-
-    The statistic is the unbiased squared MMD between the last `window_size` rows and
-    the reference sample, in units of its standard deviation without drift, and the
-    largest of all kernels. It takes :math:`O((m + w) K)` time for each row, for m rows
-    of reference, windows of w rows and K kernels. An alarm is raised if the statistic
-    exceeds a threshold. `fit` chooses the thresholds so that, without drift, the
-    probability of an alarm is 1 / `run_length` for the first full window and for each
-    later row, given that there was no alarm before [1]_.
-
-    `fit` simulates streams from the rows of the reference sample, in random order. If
-    the rows are a time series, blocks of consecutive rows are in random order, so that
-    the rows of a simulated window depend on each other as in the stream. Each simulated
-    window is compared with the rows of the reference sample that are not in the window.
-    This takes :math:`O((m^2 + w N) K)` time for N simulated windows, where
-    N is 400 times `run_length`, but at most 400,000. For a `run_length` above 1000, the
-    threshold is extrapolated along the tail of the statistic, which is close to
-    exponential.
-
-    Pickle a monitor to store it in the middle of a stream. The loaded monitor continues
-    with the same numbers.
+    Use it to monitor sensor values, or the inputs of a deployed model, for data drift
+    (covariate shift). The statistic is the unbiased squared MMD between the last
+    `window_size` rows and a reference sample, divided by its standard deviation.
+    Without drift, a row raises an alarm with a probability of 1 / `run_length`, if
+    there was none before [1]_. It takes O(m + w) time for m rows of reference and
+    windows of w rows.
 
     Read more in the :ref:`User Guide <monitoring>`.
 
     Parameters
     ----------
     window_size : int, default=100
-        Number of rows of the window. A longer window detects smaller changes, and a
-        shorter window detects large changes earlier. The reference sample must have at
-        least 3 times as many rows, and more rows give a more accurate run length.
+        Number of rows to compare. The reference needs 3 times as many.
     run_length : float, default=10_000
-        Expected number of rows from the first full window to a false alarm, if there is
-        no drift. It is an average over streams and over reference samples.
+        Expected number of rows from a full window to a false alarm.
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
-        products, functions that return the Gram matrix of two blocks of rows, or
-        kernels of :mod:`sklearn.gaussian_process.kernels`.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or functions.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own, as for
-        :class:`~skdiscrepancy.MMDEstimator`. A name chooses them from the distances
-        between rows of the reference sample.
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=None
         Number of bandwidths of a "grid". None is 10.
     n_components : int or None, default=None
-        None uses exact kernels. An integer uses that many random features for each
-        kernel. The time of a row then depends neither on `window_size` nor on the
-        reference sample, which may be read by blocks: a dask array or DataFrame, a list
-        of blocks, or a function that returns an iterator of blocks.
+        Number of random features, for constant time; None is exact.
     block_length : "auto", int or None, default="auto"
-        Number of consecutive rows of a block, for rows that depend on the rows before
-        them. "auto" looks at the order of the rows of the reference sample. It takes
-        blocks of 1 row, as for independent rows, unless the rows clearly depend on
-        each other, and then chooses the length as the tests do. A sparse matrix and
-        rows that are read by blocks are treated as independent by "auto". None always
-        treats rows as independent, and warns if they are not.
+        Number of consecutive rows that stay together; see :ref:`dependent_streams`.
+        None treats rows as independent.
     encoder : "auto", None or transformer, default="auto"
-        "auto" encodes every DataFrame with
-        :class:`~skdiscrepancy.TableEncoder`, so that every column counts the
-        same, and takes arrays as they are. None takes numbers as they are and refuses
-        other columns. A transformer is
-        cloned, fitted, and encodes all data.
+        How to encode tables; see :ref:`tables`.
     n_jobs : int or None, default=None
-        Number of threads of `fit`. The thresholds do not depend on it.
+        Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the simulated streams. None draws new streams in every call. The global
-        generator of numpy is never used.
+        Seeds all random draws.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
     reference_ : ndarray of shape (n_samples, n_features)
-        Sample seen during :term:`fit`, encoded if there is an encoder. A float array is
-        not copied. With `n_components`, at most 32 768 evenly spaced rows, from which
-        streams are simulated.
+        Encoded reference sample, or some rows with `n_components`.
     block_length_ : int
-        Number of rows of a block, 1 if the rows are treated as independent.
+        Number of rows of a block, 1 if independent.
     kernels_ : list of kernel objects
-        Collection of kernels, each with one number as bandwidth.
+        Kernels, each with one number as bandwidth.
     encoder_ : transformer or None
         Fitted encoder. None for arrays.
     thresholds_ : ndarray of shape (window_size,)
-        Threshold for the first full window, for the second full window and so on. The
-        last threshold is for all later windows.
+        Threshold of each full window; the last one stays.
     threshold_ : float
-        Threshold for the last row. Before the first full window, it is the threshold
-        for the first full window.
+        Threshold of the last row.
     statistic_ : float or None
-        Statistic after the last row. It is None before the first full window.
+        Statistic of the last row, if the window is full.
     n_seen_ : int
-        Number of rows that `update` got since `fit` or `reset`.
+        Number of rows since `fit` or `reset`.
     change_point_ : int or None
-        Estimated position of the first row after the change, where the first row that
-        `update` got is row 0. It is None if there was no alarm. An alarm estimates the
-        change point anew if there was no alarm in the `window_size` rows before.
+        Estimated first row after the change, None without alarm.
     n_features_in_ : int
-        Number of features seen during :term:`fit`.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+        Names of the features, if all are strings.
 
     See Also
     --------
-    skdiscrepancy.MMDEstimator : Compares batches of rows with a reference sample.
-    skdiscrepancy.mmd_test : Tests whether two samples have the same distribution.
+    skdiscrepancy.MMDEstimator : Compares batches with a reference.
+    skdiscrepancy.SequentialMMDTest : Tests after each row, with bounded errors.
 
     References
     ----------
@@ -795,21 +733,17 @@ class DriftMonitor(StreamHistory):
     def fit(self, X: ArrayLike, y: Any = None) -> DriftMonitor:
         """Learn the kernels and the thresholds from a reference sample.
 
-        If you change `run_length`, or another parameter that `fit` learns from,
-        `update` asks you to call `fit` again.
-
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Reference sample: rows without drift, in the order of their time. With
-            `n_components`, it may be in blocks.
+            Rows without drift, in the order of time. With `n_components`, also blocks.
         y : None
             Not used, present for API consistency.
 
         Returns
         -------
         self : DriftMonitor
-            Fitted monitor, which has seen no rows of a stream.
+            Fitted monitor, with an empty window.
         """
         size = check_number(self.window_size, "window_size", integer=True, least=2)
         run_length = check_number(self.run_length, "run_length", least=2)
@@ -868,10 +802,9 @@ class DriftMonitor(StreamHistory):
         return self.reset()
 
     def reset(self) -> DriftMonitor:
-        """Forget the rows of the stream, and keep what was learnt in `fit`.
+        """Forget the rows of the stream, and keep what `fit` has learnt.
 
-        Call it after an alarm, when the cause of the drift is gone. To take the drift
-        for the new normal state, call `fit` with a new reference sample instead.
+        Call it after an alarm, when the cause of the drift is gone.
 
         Returns
         -------
@@ -892,21 +825,18 @@ class DriftMonitor(StreamHistory):
     def update(self, X: ArrayLike) -> np.ndarray:
         """Take new rows of the stream, and return an alarm for each row.
 
-        The monitor goes on after an alarm. Alarms continue for as long as the window
-        differs from the reference sample, until you call `reset`. The result does not
-        depend on how the rows are divided into calls. If a row is refused with an
-        error, the monitor is as it was before the call.
+        Alarms continue for as long as the window differs from the reference sample. The
+        result does not depend on how the rows are divided into calls.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_features,) or (n_rows, n_features)
-            One row, or several rows in the order of their time.
+            One row, or several rows in the order of time.
 
         Returns
         -------
         alarms : ndarray of bool of shape (n_rows,)
-            Whether there is an alarm, for each row. There is none before the window is
-            full for the first time.
+            Whether there is an alarm. There is none before the first full window.
         """
         check_is_fitted(self)
         refuse_changed(self)
@@ -948,16 +878,13 @@ class DriftMonitor(StreamHistory):
     def contributions(self) -> np.ndarray:
         """Compute how much each row of the window adds to the squared MMD.
 
-        Rows with large contributions are unlike the reference sample. After an alarm,
-        the contributions show which rows caused it. They are defined as for
-        :meth:`skdiscrepancy.MMDEstimator.contributions`: their mean is the squared MMD
-        (V-statistic) of the mean of `kernels_`. Takes O(w^2) time and O(w) memory.
+        Rows with large contributions are unlike the reference sample; see
+        :meth:`skdiscrepancy.MMDEstimator.contributions`. Takes O(w^2) time for w rows.
 
         Returns
         -------
         contributions : ndarray of shape (n_rows,)
-            Contributions of the last `window_size` rows, oldest row first. Before the
-            window is full, there are fewer rows.
+            Contributions of the rows of the window, oldest row first.
         """
         check_is_fitted(self)
         rows, stream = self._window.rows, self._stream

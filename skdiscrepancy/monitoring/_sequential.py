@@ -294,76 +294,62 @@ class SequentialTest(StreamHistory):
 
 @declares_parameters
 class SequentialMMDTest(SequentialTest):
-    r"""Sequential two-sample test: look after every row, stop when you like.
+    """Sequential two-sample test: look after every row, stop when you like.
 
-    Do two streams, such as both arms of an A/B test, have the same distribution?
-    `update` takes one row of each, or several. Before each pair of rows, the test bets
-    on which one is from X. It bets with the witness function of the MMD between the
-    earlier rows [1]_, for each kernel with fractions .3, .6 and .9 of the wealth. The
-    wealth, averaged over kernels and fractions, begins with 1 and is never negative. If
-    both rows of a pair can be exchanged, no bet gains on average, so the probability
-    that the wealth ever reaches 1 / `level` is at most `level`, however often you look.
-
-    Rows of different pairs must be independent, or at least exchangeable within each
-    pair given all earlier pairs. A pair takes constant time and memory.
+    Do two streams, such as the arms of an A/B test, have the same distribution? The
+    test bets on which row of each pair is from X, by the witness of the MMD [1]_.
+    However often you look, it rejects a true null hypothesis with a probability of at
+    most `level`, for independent pairs. A pair takes constant time.
 
     Read more in the :ref:`User Guide <sequential>`.
 
     Parameters
     ----------
     level : float, default=0.05
-        Level of the test. The null hypothesis is rejected once the p-value is at most
-        `level`.
+        Significance level.
     n_warmup : int, default=20
-        Number of rows at the beginning from which encoder and bandwidths are learnt.
-        They are not bet on, so they cannot reject.
+        First rows, which choose encoder and bandwidths.
     kernel : str, kernel object or list, default=("gaussian", "laplace", "linear")
-        Kernels with random or exact features: names, objects of
-        :mod:`skdiscrepancy.kernels`, their sums and products.
+        Kernels with random or exact features.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own, as for
-        :class:`~skdiscrepancy.MMDEstimator`, chosen in the warm-up.
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=3
         Number of bandwidths of a "grid". None is 10.
     n_components : int, default=128
-        Number of random features for each kernel, at most 1024.
+        Number of random features, at most 1024.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features. None draws new ones in every test. The global
-        generator of numpy is never used.
+        Seeds all random draws.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables, as for :class:`~skdiscrepancy.MMDEstimator`. The encoder
-        is fitted in the warm-up.
+        How to encode tables; see :ref:`tables`.
 
     Attributes
     ----------
     wealth_ : float
-        Wealth after the last row, which is an e-value [2]_.
+        Wealth after the last row, an e-value.
     pvalue_ : float
-        Anytime-valid p-value: 1 / the largest wealth so far, at most 1.
+        Anytime-valid p-value: 1 / the largest wealth so far.
     rejected_ : bool
-        Whether the null hypothesis is rejected, now or at an earlier row.
+        Whether the test has rejected.
     n_seen_ : int
-        Number of rows that `update` got since the test began or was reset.
+        Number of rows since the last `reset`.
     kernels_ : list of kernel objects
-        Collection of kernels, each with one number as bandwidth.
+        Kernels, each with one number as bandwidth.
     encoder_ : transformer or None
         Fitted encoder. None for arrays.
     n_features_in_ : int
-        Number of features of the rows of the warm-up.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of these features, if all are strings.
+        Names of the features, if all are strings.
 
     See Also
     --------
-    skdiscrepancy.mmd_test : Tests once, with more power for a fixed number of rows.
-    skdiscrepancy.DriftMonitor : Raises an alarm soon after a stream changes.
+    skdiscrepancy.mmd_test : Tests once, with more power.
+    skdiscrepancy.DriftMonitor : Raises an alarm after a change.
 
     References
     ----------
     .. [1] S. Shekhar and A. Ramdas, "Nonparametric two-sample testing by betting",
        IEEE Transactions on Information Theory 70, 2024.
-    .. [2] A. Ramdas, P. Gruenwald, V. Vovk and G. Shafer, "Game-theoretic statistics
-       and safe anytime-valid inference", Statistical Science 38, 2023.
 
     Examples
     --------
@@ -384,22 +370,19 @@ class SequentialMMDTest(SequentialTest):
     _reads = MMDEstimator
 
     def update(self, X: ArrayLike, Y: ArrayLike) -> np.ndarray:
-        """Take new pairs of rows, and return whether the test rejects after each row.
-
-        The result does not depend on how the rows are divided into calls. If a row is
-        refused with an error, the test is as it was before the call.
+        """Take new rows, and say for each row whether the test rejects.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features) or (n_rows,)
-            Rows of the first stream, in the order of their time.
+            Rows of the first stream, in the order of time.
         Y : array-like of shape (n_rows, n_features) or (n_rows,)
-            The same number of rows of the second stream.
+            As many rows of the second stream.
 
         Returns
         -------
         rejected : ndarray of bool of shape (n_rows,)
-            Whether the null hypothesis is rejected by this row or an earlier one.
+            Whether this row or an earlier one rejects.
         """
         return self._update(X=X, Y=Y)
 
@@ -424,81 +407,66 @@ class SequentialMMDTest(SequentialTest):
 
 @declares_parameters
 class SequentialHSICTest(SequentialTest):
-    r"""Sequential independence test: look after every row, stop when you like.
+    """Sequential independence test: look after every row, stop when you like.
 
-    Does y depend on X? `update` takes rows of X with their y. The test takes two rows
-    at a time, and bets on which y belongs to which X. It bets with the witness function
-    of the HSIC of the earlier rows [1]_, as :class:`SequentialMMDTest` does. The
-    probability that a true null hypothesis is ever rejected is at most `level`, however
-    often you look. The rows must be independent and have the same distribution, or the
-    targets of rows 1 and 2, 3 and 4 and so on must be exchangeable given all earlier
-    rows.
-
-    Two rows take constant time and memory, which grow with the square of
-    `n_components`.
+    Does y depend on X? The test bets on which of two targets belongs to which row, by
+    the witness of the HSIC [1]_. However often you look, it rejects a true null
+    hypothesis with a probability of at most `level`. The rows must be independent, with
+    the same distribution. A row takes constant time.
 
     Read more in the :ref:`User Guide <sequential>`.
 
     Parameters
     ----------
     level : float, default=0.05
-        Level of the test. The null hypothesis is rejected once the p-value is at most
-        `level`.
+        Significance level.
     n_warmup : int, default=20
-        Number of rows at the beginning from which encoders and bandwidths are learnt.
-        They are not bet on, so they cannot reject.
+        First rows, which choose encoders and bandwidths.
     kernel : str, kernel object or list, default=("gaussian", "linear")
         Kernels on X with random or exact features.
     target_kernel : "auto", or as `kernel`, default="auto"
-        Kernels on y, as for :class:`~skdiscrepancy.HSICEstimator`. "auto" decides in
-        the warm-up whether y has labels. All labels that the warm-up has not seen are
-        treated as one label.
+        Kernels on y. "auto" recognises labels; unseen ones are one label.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels on X that do not have their own, as for
-        :class:`~skdiscrepancy.HSICEstimator`, chosen in the warm-up.
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     target_bandwidth : str, float or array-like, default="grid"
-        Bandwidths of the kernels on y, chosen in the same way.
+        Bandwidths of the kernels on y.
     n_bandwidths : int or None, default=3
         Number of bandwidths of a "grid". None is 10.
     n_components : int, default=64
-        Number of random features for each kernel, at most 1024.
+        Number of random features, at most 1024; time is quadratic.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features. None draws new ones in every test. The global
-        generator of numpy is never used.
+        Seeds all random draws.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables, as for :class:`~skdiscrepancy.HSICEstimator`. The encoder
-        is fitted in the warm-up.
+        How to encode tables; see :ref:`tables`.
 
     Attributes
     ----------
     wealth_ : float
-        Wealth after the last row, which is an e-value [2]_.
+        Wealth after the last row, an e-value.
     pvalue_ : float
-        Anytime-valid p-value: 1 / the largest wealth so far, at most 1.
+        Anytime-valid p-value: 1 / the largest wealth so far.
     rejected_ : bool
-        Whether the null hypothesis is rejected, now or at an earlier row.
+        Whether the test has rejected.
     n_seen_ : int
-        Number of rows that `update` got since the test began or was reset.
+        Number of rows since the last `reset`.
     kernels_, target_kernels_ : list of kernel objects
-        Kernels on X and on y, each with one number as bandwidth.
+        Kernels, each with one number as bandwidth.
     encoder_, target_encoder_ : transformer or None
-        Fitted encoders of X and of y. None for arrays.
+        Fitted encoders. None for arrays.
     n_features_in_ : int
-        Number of features of the rows of the warm-up.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of these features, if all are strings.
+        Names of the features, if all are strings.
 
     See Also
     --------
-    skdiscrepancy.hsic_test : Tests once, with more power for a fixed number of rows.
+    skdiscrepancy.hsic_test : Tests once, with more power.
     SequentialMMDTest : Compares two streams.
 
     References
     ----------
     .. [1] A. Podkopaev, P. Bloebaum, S. Kasiviswanathan and A. Ramdas, "Sequential
        kernelized independence testing", ICML 2023.
-    .. [2] A. Ramdas, P. Gruenwald, V. Vovk and G. Shafer, "Game-theoretic statistics
-       and safe anytime-valid inference", Statistical Science 38, 2023.
 
     Examples
     --------
@@ -521,22 +489,19 @@ class SequentialHSICTest(SequentialTest):
     _reads = HSICEstimator
 
     def update(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Take new rows, and return whether the test rejects after each row.
-
-        The result does not depend on how the rows are divided into calls. If a row is
-        refused with an error, the test is as it was before the call.
+        """Take new rows, and say for each row whether the test rejects.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features) or (n_rows,)
-            Rows of the first variables, in the order of their time.
+            Rows of the first variables, in the order of time.
         y : array-like of shape (n_rows, n_targets) or (n_rows,)
-            Second variables of these rows: numbers, or labels of any type.
+            Second variables: numbers, or labels of any type.
 
         Returns
         -------
         rejected : ndarray of bool of shape (n_rows,)
-            Whether the null hypothesis is rejected by this row or an earlier one.
+            Whether this row or an earlier one rejects.
         """
         return self._update(X=X, y=y)
 
@@ -573,73 +538,55 @@ def product_features(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @declares_parameters
 class SequentialKSDTest(SequentialTest):
-    r"""Sequential goodness-of-fit test: look after every row, stop when you like.
+    """Sequential goodness-of-fit test: look after every row, stop when you like.
 
-    Do the rows come from a model that is fixed in advance? `update` takes rows. The
-    test draws a row from the model for each of them, and bets on which one is real. It
-    bets with the Stein witness function of the earlier rows, whose mean under the model
-    is 0, as :class:`SequentialMMDTest` does [1]_ [3]_. The probability that a true
-    model is ever rejected is at most `level`, however often you look. Each row must
-    have the distribution of the model given all earlier rows, as independent rows have.
-
-    A row takes constant time and memory.
+    Do rows come from a model that is fixed in advance? The test bets on which row is
+    real and which is drawn from the model, as :class:`SequentialMMDTest` does. However
+    often you look, it rejects a true model with a probability of at most `level`. The
+    rows must be independent. A row takes constant time.
 
     Read more in the :ref:`User Guide <sequential>`.
 
     Parameters
     ----------
     model : fitted estimator, frozen scipy distribution or other model
-        Model as for :func:`~skdiscrepancy.model_checking.log_density_gradient`, fitted,
-        which has a method `sample` or `rvs`.
+        Fitted model with a method `sample` or `rvs`; see :ref:`model_checking`.
     level : float, default=0.05
-        Level of the test. The null hypothesis is rejected once the p-value is at most
-        `level`.
+        Significance level.
     n_warmup : int, default=20
-        Number of rows at the beginning from which bandwidths are learnt. They are not
-        bet on, so they cannot reject.
+        First rows, which choose bandwidths.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
-        Kernels as for :class:`~skdiscrepancy.KSDEstimator`, with random features.
+        Kernels with random features.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that do not have their own, as for
-        :class:`~skdiscrepancy.KSDEstimator`, chosen in the warm-up.
+        Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=3
         Number of bandwidths of a "grid". None is 10.
     n_components : int, default=128
-        Number of random features for each kernel, at most 1024.
+        Number of random features, at most 1024.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the random features, and the rows that are drawn from the model. None
-        draws new ones in every test. The global generator of numpy is never used.
+        Seeds all random draws.
 
     Attributes
     ----------
     wealth_ : float
-        Wealth after the last row, which is an e-value [2]_.
+        Wealth after the last row, an e-value.
     pvalue_ : float
-        Anytime-valid p-value: 1 / the largest wealth so far, at most 1.
+        Anytime-valid p-value: 1 / the largest wealth so far.
     rejected_ : bool
-        Whether the null hypothesis is rejected, now or at an earlier row.
+        Whether the test has rejected.
     n_seen_ : int
-        Number of rows that `update` got since the test began or was reset.
+        Number of rows since the last `reset`.
     kernels_ : list of kernel objects
-        Collection of kernels, each with one number as bandwidth.
+        Kernels, each with one number as bandwidth.
     n_features_in_ : int
-        Number of features of the rows of the warm-up.
+        Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of these features, if all are strings.
+        Names of the features, if all are strings.
 
     See Also
     --------
-    skdiscrepancy.ksd_test : Tests once, with more power for a fixed number of rows.
+    skdiscrepancy.ksd_test : Tests once, with more power.
     SequentialMMDTest : Compares two streams.
-
-    References
-    ----------
-    .. [1] S. Shekhar and A. Ramdas, "Nonparametric two-sample testing by betting",
-       IEEE Transactions on Information Theory 70, 2024.
-    .. [2] A. Ramdas, P. Gruenwald, V. Vovk and G. Shafer, "Game-theoretic statistics
-       and safe anytime-valid inference", Statistical Science 38, 2023.
-    .. [3] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
-       fit", ICML 2016.
 
     Examples
     --------
@@ -658,20 +605,17 @@ class SequentialKSDTest(SequentialTest):
     _reads = KSDEstimator
 
     def update(self, X: ArrayLike) -> np.ndarray:
-        """Take new rows, and return whether the test rejects after each row.
-
-        The result does not depend on how the rows are divided into calls. If a row is
-        refused with an error, the test is as it was before the call.
+        """Take new rows, and say for each row whether the test rejects.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features) or (n_rows,)
-            Rows, in the order of their time.
+            Rows, in the order of time.
 
         Returns
         -------
         rejected : ndarray of bool of shape (n_rows,)
-            Whether the null hypothesis is rejected by this row or an earlier one.
+            Whether this row or an earlier one rejects.
         """
         return self._update(X=X)
 
