@@ -393,11 +393,7 @@ class Part(NamedTuple):
 
 
 class JoinedColumns(Gram):
-    """Kernels on common columns with, or without, each of several candidates.
-
-    The kernels of this Gram are the sets of columns. They share the distances of the
-    common columns. Candidates that are removed are among the common columns.
-    """
+    """Kernels on common columns with, or without, each of several candidates."""
 
     def __init__(
         self, common: list[Part], candidates: list[Part], kernel: Any, *, removed: bool
@@ -514,87 +510,63 @@ PATHS: dict[str, Callable[[Problem], Path]] = {
 
 @declares_parameters
 class HSICSelector(TableSelector, BaseEstimator):
-    r"""Feature selector that keeps the columns that y depends on, by HSIC.
+    """Feature selector that keeps the columns that y depends on, by HSIC.
 
-    HSIC detects dependence of any form. The methods differ in how they treat redundant
-    columns and interactions:
-
-    - "filter" ranks columns by their centred kernel alignment (CKA) with y.
-    - "mrmr" maximises the CKA with y minus the mean CKA with the selected columns.
-    - "lasso" follows the non-negative LARS path of HSIC Lasso [1]_.
-    - "forward" and "backward" add or remove columns to maximise the HSIC of y with the
-      *joint* kernel of the columns (FOHSIC and BAHSIC [2]_).
-
-    DataFrames may have columns of any type. "filter", "mrmr" and "lasso" take O(n r^2)
-    time for each pair of columns, where r is the numerical rank of the Gram matrix.
-    "forward" and "backward" take O(n^2) time for each set of columns. Memory is never
-    O(n^2).
+    "filter" ranks columns by centred kernel alignment (CKA) with y, "mrmr" subtracts
+    their redundancy, and "lasso" is HSIC Lasso [1]_, in linear time for smooth kernels.
+    "forward" and "backward" use a joint kernel (FOHSIC and BAHSIC [2]_), in quadratic
+    time.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of columns (or `groups`) to select, or fraction of them. "auto" selects
-        columns as long as it can distinguish them from noise.
+        Number or fraction to select; "auto" leaves out noise.
     method : {"filter", "mrmr", "lasso", "forward", "backward"}, default="lasso"
-        Use "backward" if you expect interactions, and "filter" to keep redundant
-        columns.
+        "backward" detects interactions; "filter" keeps redundant columns.
     kernel : str or kernel object, default="gaussian"
         Kernel on each column.
     target_kernel : "auto", str or kernel object, default="auto"
-        Kernel on y: "auto" is "indicator" for labels (strings, booleans, integers with
-        at most 20 values), else `kernel`.
+        Kernel on y; "auto" treats strings, booleans and at most 20 distinct integers as
+        labels.
     bandwidth_factor : float or None, default=None
-        Bandwidth on each column as a multiple of its median distance. None is 1.2, and
-        0.8 and 4 for the mean of two Gaussian kernels.
+        Bandwidth in median distances; None depends on the kernel.
     target_bandwidth_factor : float, default=3.0
-        Bandwidth on y as a multiple of its median distance. Narrow kernels are
-        sensitive to more than the mean of y.
+        Bandwidth on y in median distances.
     step : int or float, default=1
-        Number, or fraction, of the columns that "backward" removes at a time.
+        Number or fraction of columns that "backward" removes at a time.
     n_probes : int, default=19
-        Number of permutations for "auto", which selects noise with a probability of
-        about 1 / (1 + `n_probes`).
+        Permutations for "auto"; noise enters with probability about 1 / (1 +
+        `n_probes`).
     groups : array-like of shape (n_features,), dict or None, default=None
-        Label of each column, or dict from groups to lists of columns, for columns that
-        are selected together, such as a one-hot encoding.
+        Columns to select together: their labels, or a dict.
     encoder : "auto" or None, default="auto"
-        "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
+        How to encode tables; see :ref:`tables`.
     n_components : int or None, default=None
-        Number of random features for each kernel, for linear time and :ref:`data in
-        blocks <out_of_core>`; None uses exact kernels.
+        Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds everything that is drawn. None draws anew in every call.
+        Seeds all random draws.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
     Attributes
     ----------
-    n_features_ : int
-        Number of selected columns.
-    support_ : ndarray of shape (`n_features_in_`,)
-        Mask of the selected columns.
-    ranking_ : ndarray of shape (`n_features_in_`,)
-        Rank of each column, 1 for the column that was selected first.
-    scores_ : ndarray of shape (`n_features_in_`,)
-        CKA of each column, or of its group, alone with y, from 0 to 1.
+    n_features_, kinds_ : int, and list of str or None
+        Number of selected columns, and kinds of columns.
+    support_, ranking_, scores_ : ndarray of shape (`n_features_in_`,)
+        Mask, rank from 1, and CKA with y.
     path_ : Bunch
-        The selected columns in the order of selection: `feature`, `group`, `objective`,
-        `relevance` and `redundancy`, the mean CKA with the columns selected before.
-    kinds_ : list of str or None
-        Kind of each column: "number", "date", "duration", "ordered" or "category".
-    n_features_in_ : int
-        Number of features seen during :term:`fit`.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+        Steps: `feature`, `group`, `objective`, `relevance`, `redundancy`.
+    n_features_in_, feature_names_in_ : int and ndarray of shape (`n_features_in_`,)
+        Number of columns, and names if all are strings.
 
     See Also
     --------
-    HSICSelectorCV : Chooses the number of columns by cross-validation.
-    skdiscrepancy.feature_selection.ColumnCKA : Scores single columns, with p-values.
+    HSICSelectorCV : Chooses the number by cross-validation.
+    ColumnCKA : Scores single columns.
 
     References
     ----------
@@ -638,9 +610,9 @@ class HSICSelector(TableSelector, BaseEstimator):
         X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
             Columns of any type.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type.
+            Numbers or labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Weights of the rows.
 
         Returns
         -------
@@ -765,31 +737,28 @@ REFUSED = {
 
 @declares_parameters
 class HSICSelectorCV(TableSelector, BaseEstimator):
-    r"""HSIC feature selector that cross-validates the number of columns and kernels.
+    """HSIC feature selector that cross-validates the number of columns and kernels.
 
-    In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
-    score is the :math:`R^2` of the first 1, 2, ... columns that predict the kernel
-    features of y on the held-out rows. The selector takes the parameters with the
-    largest mean score, and the smallest number of columns within one standard error of
-    it [1]_.
+    An :class:`HSICSelector` orders the columns on training rows. The score is the
+    held-out :math:`R^2` for the kernel features of y. The smallest number of columns
+    within one standard error of the best is chosen [1]_.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
     Parameters
     ----------
     selector : HSICSelector or None, default=None
-        Selector with the parameters that are not searched. None is ``HSICSelector()``.
+        Selector; None is ``HSICSelector()``.
     param_grid : dict or list of dict or None, default=None
-        Parameters of the selector to try, such as ``{"bandwidth_factor": [0.5, 1,
-        2]}``.
+        Parameters of `selector` to try.
     min_features_to_select : int, default=1
         Smallest number of columns to try.
     max_features_to_select : int or None, default=None
-        Largest number of columns to try. None tries all numbers of columns.
+        Largest number of columns to try; None tries all.
     cv : int, splitter or iterable, default=5
-        Folds, as in :class:`~sklearn.model_selection.GridSearchCV`.
+        Folds, or their number.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
@@ -797,23 +766,12 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     ----------
     selector_ : HSICSelector
         Selector fitted to all rows.
-    best_params_ : dict
-        Parameters of `param_grid` with the largest mean score.
-    n_features_ : int
-        Number of selected columns.
-    support_ : ndarray of shape (`n_features_in_`,)
-        Mask of the selected columns.
-    ranking_ : ndarray of shape (`n_features_in_`,)
-        Rank of each column, 1 for the column that was selected first.
-    cv_results_ : dict of arrays
-        `params`, `n_features`, `mean_test_score`, `std_test_score`,
-        `split0_test_score`, ...
-    kinds_ : list of str or None
-        Kind of each column: "number", "date", "duration", "ordered" or "category".
-    n_features_in_ : int
-        Number of features seen during :term:`fit`.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, if all are strings.
+    best_params_, cv_results_ : dict
+        Best parameters of `param_grid`, and all scores.
+    n_features_, support_, ranking_, kinds_ : int, ndarray, ndarray, list or None
+        Attributes of `selector_`.
+    n_features_in_, feature_names_in_ : int and ndarray of shape (`n_features_in_`,)
+        Number of columns, and names if all are strings.
 
     See Also
     --------
@@ -847,18 +805,18 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     def fit(
         self, X: ArrayLike, y: ArrayLike, groups: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Choose the number of columns and the parameters, and select the columns.
+        """Choose the parameters and the columns.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
             Columns of any type.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type.
+            Numbers or labels.
         groups : array-like of shape (n_samples,), default=None
-            Groups of rows, for splitters that use them.
+            Groups of rows, for splitters.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter.
+            Weights of the rows.
 
         Returns
         -------

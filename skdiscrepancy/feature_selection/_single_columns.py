@@ -171,12 +171,12 @@ class TableSelector(SelectorMixin):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Sample with the columns of :term:`fit`.
+            Sample with all columns.
 
         Returns
         -------
         X_selected : ndarray or DataFrame of shape (n_samples, n_selected_features)
-            The selected columns, untouched if :term:`fit` has encoded the DataFrame.
+            The selected columns.
         """
         check_is_fitted(self)
         if self.kinds_ is None or not is_table(X):
@@ -187,7 +187,7 @@ class TableSelector(SelectorMixin):
         return take_columns(X, [columns[j] for j in self.get_support(indices=True)])
 
     def inverse_transform(self, X: Any) -> Any:
-        """Insert a column of zeros for each column that was not selected.
+        """Insert zeros for the columns that were not selected.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class TableSelector(SelectorMixin):
         Returns
         -------
         X_original : ndarray of shape (n_samples, n_features)
-            Sample with the columns of :term:`fit`.
+            Sample with all columns.
         """
         check_is_fitted(self)
         if self.kinds_ is not None:
@@ -220,11 +220,7 @@ class TableSelector(SelectorMixin):
 def read_inputs(
     owner: Any, X: Any, y: Any, params: Any, sample_weight: Any = None
 ) -> tuple[Inputs, Any]:
-    """Validate X and y, and read the columns of X.
-
-    `params` is the estimator with the parameters. `owner` stores the number and names
-    of the columns if it is not None.
-    """
+    """Validate X and y, read the columns of X, and store their names in `owner`."""
     encoder, kernel = params.encoder, params.target_kernel
     check_value(params.n_components, "n_components")
     on_disk = isinstance(X, np.memmap) and params.n_components is not None
@@ -293,11 +289,7 @@ def _numbers_of(column: Column) -> np.ndarray:
 
 
 def read_groups(groups: Any, names: list[Any]) -> tuple[list[Any], list[list[int]]]:
-    """Return the names and the columns of groups, in the order of first columns.
-
-    `groups` has the label of the group of each column, or is a dict of the columns of
-    each group. Columns in no group are groups of their own.
-    """
+    """Return the names and the columns of groups, in the order of first columns."""
     if groups is None:
         return names, [[j] for j in range(len(names))]
     # A column on its own is no member of a group of the same name.
@@ -360,11 +352,7 @@ MAX_LEVELS = 30
 def block_scales(
     blocks: Any, titles: list[str], kernel: Kernel, factor: Any, prefix: str = ""
 ) -> np.ndarray:
-    """Return the bandwidth on every block of columns, ones if the kernel has none.
-
-    It is a factor, a parameter with a prefix, times the median distance of the block,
-    unless the kernel has a bandwidth of its own. Error messages have the titles.
-    """
+    """Return the bandwidth on every block of columns, ones if the kernel has none."""
     name = f"{prefix}bandwidth_factor"
     if isinstance(factor, str):
         raise ValueError(
@@ -431,11 +419,7 @@ def _learn_block(inputs: Inputs, columns: list[int], kernel: Kernel) -> ReadBloc
 
 
 def _learn_column(inputs: Inputs, column: int, norm: float) -> ReadBlock:
-    """Learn to read one column as a block of numbers.
-
-    Labels become columns of zeros and ones at a distance of one. Numbers with missing
-    values become a column of values, and a column that marks missing values.
-    """
+    """Learn to read one column; labels or missing values become several columns."""
     if inputs.labels[column]:
         values = inputs.values[:, [column]]
         levels, counts = np.unique(values, return_counts=True)
@@ -475,13 +459,7 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
 
 
 class Columns:
-    """The columns of X, or groups of columns, with one kernel each.
-
-    A column of labels has the indicator kernel, any other variable the kernel of the
-    selector. A group is read as one block of columns, each divided by its median
-    distance. `params` is the estimator with the parameters. `keep` keeps factors as far
-    as the working memory allows.
-    """
+    """Variables of X: labels have an indicator kernel, others the selector's kernel."""
 
     def __init__(self, inputs: Inputs, params: Any, *, keep: bool = True):
         self.inputs = inputs
@@ -649,11 +627,7 @@ class LazyColumns(Columns):
 
 
 class TargetKernel:
-    """The kernel on y, with a bandwidth from one sample, for this and other samples.
-
-    Several numeric columns are divided by their scales, and share one joint kernel.
-    `params` is the estimator with the parameters.
-    """
+    """The kernel on y, with a bandwidth from one sample, for this and other samples."""
 
     kernel: Any
 
@@ -718,18 +692,12 @@ CHOICES = {"statistic": ("cka", "hsic"), "pvalue": ("gamma", "permutation", None
 
 @declares_parameters
 class ColumnCKA(BaseEstimator):
-    r"""Score function for univariate selectors: the dependence of y on each column.
+    """Score function for univariate selectors: the dependence of y on each column.
 
-    Pass it to :class:`~sklearn.feature_selection.SelectKBest` and other univariate
-    selectors. The score is the centred kernel alignment (CKA [1]_), the V-statistic of
-    HSIC divided by its largest possible value, :math:`\mathrm{CKA} = \langle HKH, HLH
-    \rangle / (\|HKH\| \|HLH\|)`, from 0 to 1. Default p-values come from a gamma
-    distribution with the first three moments of *all* permutations [2]_.
-
-    If a column is independent of y, its score shrinks like 1 / n, at a rate that
-    differs between columns, so compare p-values if columns are of different kinds. A
-    smooth kernel takes O(n r^2) time for each column, where r is the numerical rank of
-    a Gram matrix.
+    Pass it to :class:`~sklearn.feature_selection.SelectKBest`. The score is the centred
+    kernel alignment (CKA [1]_), with p-values from a gamma approximation [2]_. Smooth
+    kernels take linear time. Compare p-values, not scores, of columns of different
+    kinds.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -738,36 +706,33 @@ class ColumnCKA(BaseEstimator):
     kernel : str or kernel object, default="gaussian"
         Kernel on each column.
     target_kernel : "auto", str or kernel object, default="auto"
-        Kernel on y: "auto" is "indicator" for labels (strings, booleans, integers with
-        at most 20 values), else `kernel`.
+        Kernel on y; "auto" treats strings, booleans and at most 20 distinct integers as
+        labels.
     bandwidth_factor : float or None, default=None
-        Bandwidth on each column as a multiple of its median distance. None is 1.2, and
-        0.8 and 4 for the mean of two Gaussian kernels.
+        Bandwidth in median distances; None depends on the kernel.
     target_bandwidth_factor : float, default=3.0
-        Bandwidth on y as a multiple of its median distance. Narrow kernels are
-        sensitive to more than the mean of y.
+        Bandwidth on y in median distances.
     statistic : {"cka", "hsic"}, default="cka"
-        The score, "cka" or the V-statistic of HSIC, :math:`\mathrm{tr}(KHLH) / n^2`.
+        CKA, or the V-statistic of HSIC.
     pvalue : {"gamma", "permutation"} or None, default="gamma"
-        Null distribution of the p-values. None computes no p-values.
+        Null distribution of the p-values.
     n_resamples : int, default=999
-        Number of permutations for "permutation", shared by all columns.
+        Number of permutations for "permutation".
     encoder : "auto" or None, default="auto"
-        "auto" reads dates and missing values; see :ref:`tables`. None raises an error.
+        How to encode tables; see :ref:`tables`.
     n_components : int or None, default=None
-        Number of random features for each kernel, for linear time; None uses exact
-        kernels.
+        Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds everything that is drawn. None draws anew in every call.
+        Seeds all random draws.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
     See Also
     --------
-    hsic_regression : Computes scores and p-values in one call, for numeric y.
-    skdiscrepancy.HSICSelector : Selects columns together, without redundant columns.
+    hsic_regression : Scores columns in one call.
+    skdiscrepancy.HSICSelector : Selects columns together.
 
     References
     ----------
@@ -810,17 +775,16 @@ class ColumnCKA(BaseEstimator):
         X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
             Columns of any type.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type.
+            Numbers or labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Only their ratios matter. With weights, there are no
-            p-values.
+            Weights of the rows; p-values are then None.
 
         Returns
         -------
         scores : ndarray of shape (n_features,)
-            Score of each column. A larger score means a stronger dependence.
+            Score of each column.
         pvalues : ndarray of shape (n_features,) or None
-            The p-value of each column, or None.
+            The p-value of each column.
         """
         for name, allowed in CHOICES.items():
             if (value := getattr(self, name)) not in allowed:
@@ -845,11 +809,7 @@ class ColumnCKA(BaseEstimator):
         return scores, None if self.pvalue is None or weighted else pvalues
 
     def _pvalue_function(self, target: Variable) -> Callable[[Variable], float]:
-        """Return a function that computes the p-value of a column.
-
-        The function uses factors of Gram matrices. If a factor is not complete, the
-        test uses a slightly different statistic, and is still valid.
-        """
+        """Return a function for p-values, also valid for incomplete factors."""
         if self.pvalue is None or target.weights is not None or not target.norm:
             return lambda column: 1.0
         n, F = len(target.rows), target.lines
@@ -876,8 +836,7 @@ class ColumnCKA(BaseEstimator):
 def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     """Compute the dependence of a numeric y on every column, with p-values.
 
-    The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
-    dependence of any form, unlike an F-test.
+    Unlike an F-test, the score (CKA) detects dependence of any form.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -886,26 +845,18 @@ def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
         Columns of any type.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Target: numbers.
+        Numbers.
     **params : dict
         Parameters of :class:`ColumnCKA`.
 
     Returns
     -------
-    scores : ndarray of shape (n_features,)
-        Score of each column. A larger score means a stronger dependence.
-    pvalues : ndarray of shape (n_features,) or None
-        The p-value of each column, or None.
+    scores, pvalues : ndarray of shape (n_features,)
+        Score and p-value (if any) of each column.
 
     See Also
     --------
     hsic_classif : Scores columns for labels.
-    ColumnCKA : Lists all parameters.
-
-    References
-    ----------
-    .. [1] C. Cortes, M. Mohri and A. Rostamizadeh, "Algorithms for learning kernels
-       based on centered alignment", JMLR 13, 2012.
 
     Examples
     --------
@@ -927,8 +878,7 @@ def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
 def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     """Compute the dependence of labels on every column, with p-values.
 
-    The score is the centred kernel alignment (CKA [1]_), from 0 to 1. It detects
-    dependence of any form, unlike an F-test.
+    Unlike an F-test, the score (CKA) detects dependence of any form.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -937,26 +887,18 @@ def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
     X : {array-like, sparse matrix} or DataFrame of shape (n_samples, n_features)
         Columns of any type.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Target: labels of any type.
+        Labels of any type.
     **params : dict
         Parameters of :class:`ColumnCKA`.
 
     Returns
     -------
-    scores : ndarray of shape (n_features,)
-        Score of each column. A larger score means a stronger dependence.
-    pvalues : ndarray of shape (n_features,) or None
-        The p-value of each column, or None.
+    scores, pvalues : ndarray of shape (n_features,)
+        Score and p-value (if any) of each column.
 
     See Also
     --------
     hsic_regression : Scores columns for a numeric y.
-    ColumnCKA : Lists all parameters.
-
-    References
-    ----------
-    .. [1] C. Cortes, M. Mohri and A. Rostamizadeh, "Algorithms for learning kernels
-       based on centered alignment", JMLR 13, 2012.
 
     Examples
     --------

@@ -32,51 +32,26 @@ from skdiscrepancy.plotting._style import (
 class NullDistributionDisplay(Display):
     """Display of the null distribution of a test.
 
-    A histogram shows the statistics of the resamples [1]_. A line shows the statistic
-    of your data. The p-value is the fraction of resamples at the line or to the right
-    of it. For a test without resampling, a density replaces the histogram. It is
-    Student's t for the designs "x", "l" and "b", and a gamma density for HSIC with one
-    kernel. Use :meth:`from_result`, or the method `plot` of a result.
+    A histogram shows the resamples, or a curve the density without resampling. A line
+    marks your data. Use :meth:`from_result`.
 
     Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
-    null_distribution : array-like of shape (n_resamples,)
-        Statistics of the resamples, empty for a test without resampling.
-    statistic : float
-        Statistic of the data.
-    pvalue : float
-        The p-value of the test.
-    method : str or None, default=None
-        Name of the null distribution.
-    n_kernels : int, default=1
-        Number of kernels. The p-value of a test without resampling is adjusted for it.
-    null_limit : frozen distribution of :mod:`scipy.stats` or None, default=None
-        Null distribution of a test without resampling.
+    null_distribution, statistic, pvalue, method : array-like, float, float and str
+        Fields of :class:`~skdiscrepancy.TestResult`.
+    n_kernels, null_limit : int and frozen distribution of :mod:`scipy.stats`
+        Number of kernels, and null distribution without resampling.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    bars_ : matplotlib BarContainer or None
-        The histogram, None for a test without resampling.
-    density_ : matplotlib Line2D or None
-        The density, None for a test by resampling.
-    observed_ : matplotlib Line2D
-        The statistic of the data.
+    ax_, figure_, bars_, density_, observed_ : matplotlib artists or None
+        Axes, figure, histogram or density, your data.
 
     See Also
     --------
     BandwidthDisplay : Draws the p-value of each kernel.
-    skdiscrepancy.TestResult : Holds the statistics that are drawn.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -109,14 +84,14 @@ class NullDistributionDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
         bins : int, array-like or str, default="auto"
-            Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
+            Bins of :func:`numpy.histogram_bin_edges`.
 
         Returns
         -------
         display : NullDistributionDisplay
-            The display itself.
+            The display.
         """
         null = np.asarray(self.null_distribution)
         if not null.size and self.null_limit is None:
@@ -194,11 +169,7 @@ class PValues(Display):
 
 
 def pvalue_scale(axis: Any, least: float) -> None:
-    """Make an axis logarithmic for p-values down to the least of them.
-
-    Small p-values are at the upper or right end, as large statistics are. A margin
-    keeps points at the smallest possible p-value away from the edge.
-    """
+    """Make an axis logarithmic for p-values, with small p-values at its end."""
     # For two decades or less, ticks at powers of ten are too few.
     log_scale(axis, (1, 2, 5) if least > 0.01 else (1,))
     # A third of the smallest float would be zero.
@@ -229,84 +200,31 @@ def rows_height(n_rows: int) -> float:
 class BandwidthDisplay(PValues):
     """Display of a discrepancy, or a test, against the bandwidth.
 
-    For a discrepancy, the display shows the statistic of each kernel, divided by its
-    scale if `normalize` is True, and the pooled value [1]_. For a test, it shows the
-    adjusted p-value of each kernel and the p-value of the test. A filled marker means
-    that the kernel rejects the null hypothesis on its own. In both cases, a higher
-    point means a larger difference. Each line is a type of kernel, and each marker is
-    one bandwidth. If the largest bandwidth of a panel is more than four times the
-    smallest, the bandwidth axis is logarithmic.
-
-    Bandwidths are distances between rows, and kernels measure distances in different
-    norms. A Gaussian kernel uses the Euclidean norm, and a Laplace kernel the L1 norm.
-    Bandwidths of different norms are not comparable, so each norm has its own panel. A
-    kernel without a bandwidth is a dashed line in every panel. If no kernel has a
-    bandwidth, each kernel is a bar.
-
-    HSIC has pairs of kernels. For each kernel on X, the display shows the largest
-    statistic, or the smallest p-value, over all kernels on y.
-
-    Use :meth:`from_estimator` or :meth:`from_result`, or the method `plot` of the
-    result of `evaluate`.
+    A marker is the statistic of a kernel, or its adjusted p-value, filled if the kernel
+    rejects. Bandwidths of different norms are not comparable, so each norm has a panel.
+    HSIC shows the best kernel on y.
 
     Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
-    kernel_names : list of str of length n_kernels
-        Type of each kernel.
-    bandwidths : array-like of shape (n_kernels,)
-        Bandwidth of each kernel, NaN for a kernel without a bandwidth.
-    statistics : array-like of shape (n_kernels,)
-        Statistic of each kernel, divided by its scale if `normalized`.
-    value : float
-        Pooled statistic.
-    normalized : bool, default=True
-        Whether the statistics are normalised.
-    pvalues : array-like of shape (n_kernels,), default=None
-        Adjusted p-value of each kernel. For a test, the p-values are drawn instead of
-        the statistics.
-    pvalue : float or None, default=None
-        The p-value of the test.
-    medians : dict or None, default=None
-        Median distance in the norm of the kernel, for each type of kernel.
-    paired : bool, default=False
-        Whether statistics and p-values are the best over several kernels on y.
-    norms : list of length n_kernels or None, default=None
-        Order of the norm of each kernel, such as 1 or 2, or None for a kernel without a
-        norm. If `norms` is None, there is only one panel.
-    discrepancy : str, default="discrepancy"
-        Name of the discrepancy, such as "MMD".
+    kernel_names, bandwidths, statistics : array-like of shape (n_kernels,)
+        Type, bandwidth (or NaN) and statistic of each kernel.
+    value, normalized, pvalues, pvalue, medians : float, bool, array-like, float, dict
+        Pooled statistic, whether normalised, p-values, median distances.
+    paired, norms, discrepancy : bool, list and str
+        Several kernels on y, norms, and name of the discrepancy.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure, with the title and the legend. They contain the panels if
-        there are several.
-    axes_ : ndarray of matplotlib Axes of shape (n_panels,)
-        The panels, one for each norm.
-    figure_ : matplotlib Figure
-        The figure.
-    lines_ : dict of matplotlib Line2D
-        The line of each type of kernel.
-    bars_ : matplotlib BarContainer, LineCollection or None
-        The bars, if no kernel has a bandwidth.
-    significant_ : dict of matplotlib Line2D
-        For a test, the filled markers of each type of kernel.
-    median_lines_ : list of matplotlib Line2D
-        Median distances, one for each norm.
-    pooled_line_ : matplotlib Line2D
-        The pooled value, or the p-value of the test, in the first panel.
+    ax_, axes_, figure_, pooled_line_, median_lines_ : matplotlib artists
+        Axes, panels, figure, pooled value, median distances.
+    lines_, significant_, bars_ : dict, dict, and matplotlib artists or None
+        Lines, filled markers, and bars without bandwidths.
 
     See Also
     --------
-    NullDistributionDisplay : Draws the null distribution of a test.
-    skdiscrepancy.DiscrepancyResult : Holds the statistics that are drawn.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
+    NullDistributionDisplay : Draws the null distribution.
 
     Examples
     --------
@@ -347,13 +265,12 @@ class BandwidthDisplay(PValues):
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Second variables of HSIC.
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : BandwidthDisplay
-            The display, already drawn. It shows the median distance of the reference
-            sample for MMD, and of X for HSIC and KSD.
+            The display, with the median distance of the reference or X.
         """
         result = estimator.evaluate(X, y)
         rows = X if issparse(X) else np.asarray(X)
@@ -383,31 +300,18 @@ class BandwidthDisplay(PValues):
         Parameters
         ----------
         result : DiscrepancyResult or TestResult
-            Result of `evaluate` or `test` of an estimator, or of a function of
-            :mod:`skdiscrepancy.inference`.
+            Result to draw.
         medians : dict or None, default=None
-            Median distance in the norm of the kernel, for each type of kernel, such as
-            ``{"Gaussian": 1.5}``.
+            Median distances, such as ``{"Gaussian": 1.5}``.
         level : float, default=0.05
-            Significance level of a test.
+            Significance level.
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : BandwidthDisplay
-            The display, already drawn.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy.inference import mmd_test
-        >>> from skdiscrepancy.plotting import BandwidthDisplay
-        >>> X = np.random.RandomState(0).normal(size=(100, 2))
-        >>> result = mmd_test(X[:50], X[50:] + 1, random_state=0)
-        >>> display = BandwidthDisplay.from_result(result)
-        >>> display.pooled_line_.get_label()
-        'test: p = 0.001'
+            The display.
         """
         pvalues = getattr(result, "pvalues", None)
         is_test = pvalues is not None
@@ -435,14 +339,14 @@ class BandwidthDisplay(PValues):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
         level : float, default=0.05
-            Significance level of a test.
+            Significance level.
 
         Returns
         -------
         display : BandwidthDisplay
-            The display itself.
+            The display.
         """
         level = check_number(level, "level", strict=True, most=1)
         is_test = self.pvalues is not None
@@ -584,13 +488,7 @@ def _divide(ax: Any, n_panels: int) -> np.ndarray:
 def _on_first_variable(
     kernels: list[Any], statistics: np.ndarray, pvalues: np.ndarray | None
 ) -> tuple[list[Any], np.ndarray, np.ndarray | None, bool]:
-    """Return the kernels on one variable, with the best numbers over all others.
-
-    The kernels of HSIC are all products of kernels on X and on y. Of each kernel on X
-    come its largest statistic and its smallest p-value, and whether several products
-    share a kernel. If there is one tuple of kernels for each index instead, the kernels
-    are those on the first variable that has bandwidths.
-    """
+    """Return the kernels on one variable, with the best numbers over all others."""
     if not isinstance(kernels[0], tuple):
         return kernels, statistics, pvalues, False
     columns = list(zip(*kernels, strict=True))
@@ -609,46 +507,26 @@ def _on_first_variable(
 class ColumnTestsDisplay(PValues):
     """Display of the tests of the columns of a table.
 
-    The line of each column ends at its adjusted p-value [1]_ on a logarithmic axis. A
-    longer line means stronger evidence. A filled marker means that the adjusted p-value
-    is at most the significance level. The column with the smallest p-value is on top.
-
-    Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.inference.ColumnTestsResult`.
+    Each line ends at the adjusted p-value of a column. Longer lines are stronger
+    evidence, and filled markers are significant. Use :meth:`from_result`.
 
     Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
-    feature_names : list of length n_features
-        Names of the columns, from top to bottom.
-    adjusted_pvalues : array-like of shape (n_features,)
-        Adjusted p-value of each column.
+    feature_names, adjusted_pvalues : array-like of shape (n_features,)
+        Columns, from top to bottom.
     correction : {"bh", "by", "holm"} or None, default=None
-        Correction for the number of columns.
+        Correction of the p-values.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    stems_ : matplotlib LineCollection
-        The lines.
-    markers_ : matplotlib Line2D
-        The ends of all lines.
-    significant_ : matplotlib Line2D
-        The filled markers.
+    ax_, figure_, stems_, markers_, significant_ : matplotlib artists
+        Axes, figure, lines, ends, filled ends.
 
     See Also
     --------
-    skdiscrepancy.mmd_column_tests : Tests which columns of two samples differ.
-    skdiscrepancy.hsic_column_tests : Tests which columns y depends on.
-
-    References
-    ----------
-    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
-       of the Royal Statistical Society B 57, 1995.
+    skdiscrepancy.mmd_column_tests : Tests which columns differ.
 
     Examples
     --------
@@ -687,17 +565,16 @@ class ColumnTestsDisplay(PValues):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
         level : float, default=0.05
-            Significance level of the tests.
+            Significance level.
         max_columns : int or None, default=30
-            Largest number of columns to draw, starting with the first. None draws all
-            columns.
+            Largest number of columns; None draws all.
 
         Returns
         -------
         display : ColumnTestsDisplay
-            The display itself.
+            The display.
         """
         level = check_number(level, "level", strict=True, most=1)
         names = _first_columns(self.feature_names, max_columns)
@@ -726,52 +603,27 @@ def _first_columns(names: Sequence[Any], max_columns: int | None) -> list[Any]:
 class DriftReportDisplay(Display):
     """Display of a drift report.
 
-    The line of each column ends at its :ref:`effect size <effect_size>`, from 0 to 1,
-    which is computed from MMD [1]_. A filled marker means that the adjusted p-value,
-    which is printed at the right, is at most the significance level. The columns that
-    explain the drift are orange, also if they do not differ on their own. The column
-    with the smallest p-value is on top.
-
-    Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.monitoring.DriftReportResult`.
+    Each line ends at the :ref:`effect size <effect_size>` of a column. Filled markers
+    are significant. Orange columns explain the drift, even if they do not differ on
+    their own. Use :meth:`from_result`.
 
     Read more in the :ref:`User Guide <tables>`.
 
     Parameters
     ----------
-    feature_names : list of length n_features
-        Names of the columns, from top to bottom.
-    effect_sizes : array-like of shape (n_features,)
-        Effect size of each column.
-    adjusted_pvalues : array-like of shape (n_features,)
-        Adjusted p-value of each column.
-    explains : array-like of shape (n_features,)
-        Whether each column explains the drift.
-    pvalue : float
-        The p-value of the verdict.
-    level : float, default=0.05
-        Significance level.
+    feature_names, effect_sizes, adjusted_pvalues, explains : array-like
+        Columns, from top to bottom.
+    pvalue, level : float
+        The p-value of the verdict, and the significance level.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    stems_ : matplotlib LineCollection
-        The lines.
-    markers_ : matplotlib PathCollection
-        The ends of the lines.
-    pvalue_texts_ : list of matplotlib Text
-        The adjusted p-values.
+    ax_, figure_, stems_, markers_, pvalue_texts_ : matplotlib artists
+        Axes, figure, lines, ends, p-values.
 
     See Also
     --------
     skdiscrepancy.drift_report : Computes the report.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
 
     Examples
     --------
@@ -813,15 +665,14 @@ class DriftReportDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
         max_columns : int or None, default=30
-            Largest number of columns to draw, starting with the first. None draws all
-            columns.
+            Largest number of columns; None draws all.
 
         Returns
         -------
         display : DriftReportDisplay
-            The display itself.
+            The display.
         """
         names = _first_columns(self.feature_names, max_columns)
         n_drawn, n_columns = len(names), len(self.feature_names)
@@ -868,50 +719,27 @@ MOST_LABELS = 12
 class ComparisonDisplay(Display):
     """Display of the difference of each candidate to the best one, with intervals.
 
-    Each line is a confidence interval of a difference of two scores. Filled markers
-    show candidates that cannot be distinguished from the best one, after Holm's
-    correction for the number of comparisons [1]_. Open markers show candidates that are
-    significantly worse than some other candidate.
-
-    Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.ComparisonResult`.
+    Filled markers cannot be distinguished from the best candidate (Holm's correction).
+    Open markers are significantly worse than another candidate. Use
+    :meth:`from_result`.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
     Parameters
     ----------
-    names : list of length n_candidates
-        Names of the candidates, the best first.
-    differences : array-like of shape (n_candidates,)
-        Score of each candidate minus the score of the best one.
-    widths : array-like of shape (n_candidates,)
-        Half the width of the interval of each difference.
-    in_set : array-like of shape (n_candidates,), of bool
-        Whether a candidate cannot be distinguished from the best one.
+    names, differences, widths, in_set : array-like of shape (n_candidates,)
+        Candidates, differences, half the intervals, and filled markers.
     discrepancy : str, default="score"
-        What the scores are, for the labels.
+        Name of the scores.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    intervals_ : matplotlib LineCollection
-        The intervals.
-    kept_ : matplotlib Line2D
-        The filled markers.
-    worse_ : matplotlib Line2D
-        The open markers.
+    ax_, figure_, intervals_, kept_, worse_ : matplotlib artists
+        Axes, figure, intervals, filled and open markers.
 
     See Also
     --------
-    skdiscrepancy.mmd_compare : Compares samples by their distance to a sample.
-
-    References
-    ----------
-    .. [1] S. Holm, "A simple sequentially rejective multiple test procedure",
-       Scandinavian Journal of Statistics 6, 1979.
+    skdiscrepancy.mmd_compare : Compares samples to a reference.
 
     Examples
     --------
@@ -954,14 +782,14 @@ class ComparisonDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in.
         level : float, default=0.05
-            Significance level, for the title and the legend.
+            Significance level.
 
         Returns
         -------
         display : ComparisonDisplay
-            The display itself.
+            The display.
         """
         differences, widths = np.asarray(self.differences), np.asarray(self.widths)
         in_set = np.asarray(self.in_set, dtype=bool)
@@ -990,11 +818,8 @@ class ComparisonDisplay(Display):
 class SubsetsDisplay(Display):
     """Display of the squared MMD of random subsets, with their mean.
 
-    A histogram shows the values of the subsets, and a line their mean, such as the
-    Kernel Inception Distance (KID) [1]_.
-
-    Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.MMDSubsetsResult`.
+    The mean is, for example, the Kernel Inception Distance (KID). Use
+    :meth:`from_result`.
 
     Read more in the :ref:`User Guide <generators>`.
 
@@ -1003,26 +828,16 @@ class SubsetsDisplay(Display):
     values : array-like of shape (n_subsets,)
         Squared MMD of each subset.
     subset_size : int or None, default=None
-        Number of rows of each sample in a subset, for the legend.
+        Rows of a subset.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    bars_ : matplotlib BarContainer
-        The histogram.
-    mean_ : matplotlib Line2D
-        The mean of the values.
+    ax_, figure_, bars_, mean_ : matplotlib artists
+        Axes, figure, histogram, and mean.
 
     See Also
     --------
     skdiscrepancy.mmd_subsets : Computes the values.
-
-    References
-    ----------
-    .. [1] M. Bińkowski et al., "Demystifying MMD GANs", ICLR 2018.
 
     Examples
     --------
@@ -1045,14 +860,14 @@ class SubsetsDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in.
         bins : int, array-like or str, default="auto"
-            Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
+            Bins of :func:`numpy.histogram_bin_edges`.
 
         Returns
         -------
         display : SubsetsDisplay
-            The display itself.
+            The display.
         """
         values = np.asarray(self.values)
         ax = self._begin(ax, 6.4, 3.6)
@@ -1069,20 +884,9 @@ class SubsetsDisplay(Display):
 class BatchScoresDisplay(Display):
     """Display of the scores of batches over time, with the band of usual scores.
 
-    Each point is the discrepancy between a batch and the reference sample, the squared
-    MMD [1]_. The band shows which scores to expect without drift. To compute it, random
-    rows of the reference sample take the place of a batch, and are compared with the
-    other rows of the reference sample. The rows of the batch must be left out of the
-    reference sample, because rows that both samples share lower the score. Points above
-    the band have another colour.
-
-    Without drift, a fraction (1 - `confidence`) / 2 of all batches is above the band.
-    So expect one false alarm in 40 batches with a confidence of 0.95. The rows of the
-    reference sample must be independent of each other. If they are neighbours in time
-    that resemble each other, random rows of the reference sample are more alike than
-    batches of consecutive rows, and the band is too narrow.
-
-    Use :meth:`from_estimator`, or :meth:`from_scores` if you have the scores.
+    The band contains a fraction `confidence` of the scores of random reference rows:
+    0.95 gives one false alarm in 40 batches. If reference rows are not independent, the
+    band is too narrow.
 
     Read more in the :ref:`User Guide <mmd>`.
 
@@ -1090,34 +894,17 @@ class BatchScoresDisplay(Display):
     ----------
     scores : array-like of shape (n_batches,)
         Score of each batch.
-    labels : array-like of shape (n_batches,) or None, default=None
-        Labels of the batches. None numbers the batches from 0.
-    band : array-like of shape (2,) or (n_batches, 2), or None, default=None
-        Lower and upper end of the band, for all batches or for each batch. None draws
-        no band.
-    confidence : float or None, default=None
-        Fraction of scores inside the band, for the legend.
+    labels, band, confidence : array-like, array-like and float, default=None
+        Labels of batches, ends and confidence of the band.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    line_ : matplotlib Line2D
-        The scores.
-    band_ : matplotlib PolyCollection or None
-        The band.
-    above_ : matplotlib Line2D or None
-        The scores above the band.
+    ax_, figure_, line_, band_, above_ : matplotlib artists or None
+        Axes, figure, scores, band, scores above it.
 
     See Also
     --------
     skdiscrepancy.MMDEstimator.score_batches : Computes the scores.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
 
     Examples
     --------
@@ -1154,35 +941,31 @@ class BatchScoresDisplay(Display):
     ) -> Self:
         """Compute the scores of batches and the band, and draw them.
 
-        The band takes the time of `n_resamples` scores for each size of a batch. If
-        batches have more than five sizes, the band of a batch is the band of the
-        nearest smaller one of five sizes, which is wider.
+        The band takes the time of `n_resamples` scores for each size of a batch.
 
         Parameters
         ----------
         estimator : MMDEstimator
             Fitted estimator.
         batches : iterable, array-like or DataFrame
-            Samples, or one sample that `batch_size` or `by` divides into batches, as in
-            :meth:`MMDEstimator.score_batches
-            <skdiscrepancy.MMDEstimator.score_batches>`.
+            Samples, or one sample to divide by `batch_size` or `by`.
         batch_size : int or None, default=None
             Number of consecutive rows of each batch.
         by : str or None, default=None
-            Name of the column of a DataFrame that holds the label of each batch.
+            Column with the labels of the batches.
         confidence : float, default=0.95
-            Fraction of the scores of the reference sample inside the band.
+            Fraction of scores in the band.
         n_resamples : int, default=100
-            Number of random batches of the reference sample.
+            Number of random batches of the reference.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds the random batches of the reference sample.
+            Seeds all random draws.
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : BatchScoresDisplay
-            The display, already drawn.
+            The display.
         """
         if not isinstance(estimator, MMDEstimator):
             raise TypeError(
@@ -1224,19 +1007,17 @@ class BatchScoresDisplay(Display):
         ----------
         scores : array-like of shape (n_batches,)
             Score of each batch.
-        labels : array-like of shape (n_batches,) or None, default=None
-            Labels of the batches. None numbers the batches from 0.
-        band : array-like of shape (2,) or (n_batches, 2), or None, default=None
-            Lower and upper end of the band, for all batches or for each batch.
+        labels, band : array-like or None, default=None
+            Labels, and ends of the band from rows outside the reference.
         confidence : float or None, default=None
-            Fraction of scores inside the band, for the legend.
+            Fraction of scores in the band.
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : BatchScoresDisplay
-            The display, already drawn.
+            The display.
         """
         given = cls(scores=scores, labels=labels, band=band, confidence=confidence)
         return given.plot(ax=ax)
@@ -1247,12 +1028,12 @@ class BatchScoresDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : BatchScoresDisplay
-            The display itself.
+            The display.
         """
         scores, band = np.asarray(self.scores, dtype=np.float64), None
         n = len(scores) if scores.ndim == 1 else 0
@@ -1313,53 +1094,26 @@ MONITOR_WORDS = {
 class MonitorDisplay(Display):
     """Display of a stream: statistic, threshold, alarms and the change point.
 
-    The statistic of the last rows is drawn over the position of the newest row, with
-    its threshold [1]_. Points mark the rows with an alarm, and a dotted line shows the
-    estimated change point. For a sequential test, the statistic is the wealth, and the
-    alarm is the first row at which the test rejects. Use :meth:`from_result` with a
-    fitted monitor or a sequential test, or their method `plot`.
+    For a sequential test, the statistic is the wealth, and the alarm is the first
+    rejection. Use :meth:`from_result`.
 
     Read more in the :ref:`User Guide <monitoring>`.
 
     Parameters
     ----------
-    position : array-like of shape (n_rows,)
-        Positions of the rows in the stream.
-    statistic : array-like of shape (n_rows,)
-        Statistic after each row, NaN before the first full window.
-    threshold : array-like of shape (n_rows,)
-        Threshold for each row.
-    alarm : array-like of bool of shape (n_rows,)
-        Whether there is an alarm, for each row.
-    change_point : int or None, default=None
-        Estimated position of the first row after the change.
-    name : {"statistic", "wealth"}, default="statistic"
-        What is drawn. The wealth of a sequential test has a logarithmic axis.
+    position, statistic, threshold, alarm : array-like of shape (n_rows,)
+        Values for each row of the stream.
+    change_point, name : int or None, and {"statistic", "wealth"}
+        Estimated change, and what is drawn.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    line_ : matplotlib Line2D
-        The statistic.
-    threshold_line_ : matplotlib Line2D
-        The threshold.
-    alarms_ : matplotlib Line2D or None
-        The rows with an alarm.
-    change_line_ : matplotlib Line2D or None
-        The change point.
+    ax_, figure_, line_, threshold_line_, alarms_, change_line_ : matplotlib artists
+        Axes, figure, statistic, threshold, alarms, change point.
 
     See Also
     --------
     skdiscrepancy.DriftMonitor : Watches the stream.
-    BatchScoresDisplay : Draws the scores of batches.
-
-    References
-    ----------
-    .. [1] O. Cobb, A. Van Looveren and J. Klaise, "Sequential multivariate change
-       detection with calibrated and memoryless false detection rates", AISTATS, 2022.
 
     Examples
     --------
@@ -1392,12 +1146,12 @@ class MonitorDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : MonitorDisplay
-            The display itself.
+            The display.
         """
         ax = self._begin(ax, 6.4, 3.6)
         words = MONITOR_WORDS[self.name]
@@ -1425,51 +1179,26 @@ class MonitorDisplay(Display):
 class ChangePointDisplay(Display):
     """Display of a series and the places at which its distribution changes.
 
-    Each column is drawn in the order of the rows, with its mean between changes.
-    Several columns are scaled and drawn one below the other. Vertical lines show the
-    changes, and bands their confidence intervals [1]_. Use :meth:`from_result`, or the
-    method `plot` of :class:`~skdiscrepancy.inference.ChangePointResult`.
+    Each column has its means between changes. Lines show changes, and bands their
+    confidence intervals. Use :meth:`from_result`.
 
     Read more in the :ref:`User Guide <change_points>`.
 
     Parameters
     ----------
-    series : array-like of shape (n_samples, n_columns)
-        Columns, in the order of the rows.
-    names : sequence of length n_columns
-        Names of the columns.
-    index : array-like of shape (n_samples,)
-        Labels of the rows, such as dates. Labels that do not increase are replaced by
-        positions.
-    change_points : array-like of int of shape (n_changes,)
-        Position of the first row after each change.
-    intervals : array-like of int of shape (n_changes, 2)
-        First and last row of each interval.
+    series, names, index : array-like
+        Columns, their names, and labels of the rows.
+    change_points, intervals : array-like of int
+        First rows after changes, and their intervals.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    lines_ : list of matplotlib Line2D
-        The columns.
-    means_ : list of matplotlib Line2D
-        The means between changes, for each column.
-    change_lines_ : list of matplotlib Line2D
-        The changes.
-    bands_ : list of matplotlib artists
-        The intervals.
+    ax_, figure_, lines_, means_, change_lines_, bands_ : matplotlib artists or lists
+        Axes, figure, columns, means, changes, intervals.
 
     See Also
     --------
     skdiscrepancy.change_point_test : Computes the changes.
-    MonitorDisplay : Draws a stream.
-
-    References
-    ----------
-    .. [1] L. Dümbgen, "The asymptotic behavior of some nonparametric change-point
-       estimators", Annals of Statistics 19, 1991.
 
     Examples
     --------
@@ -1500,12 +1229,12 @@ class ChangePointDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : ChangePointDisplay
-            The display itself.
+            The display.
         """
         series, x = np.asarray(self.series, dtype=np.float64), np.asarray(self.index)
         places = np.asarray(self.change_points, dtype=np.int64)
@@ -1553,43 +1282,24 @@ class ChangePointDisplay(Display):
 class SelectionDisplay(Display):
     """Display of the path of a selector: relevance against redundancy.
 
-    Two bars for each selected column show its relevance, the centred kernel alignment
-    (CKA) with y, and its redundancy, the mean CKA with the columns selected before. The
-    column that was selected first is on top. Methods of minimal redundancy and maximal
-    relevance [1]_ maximise the difference of relevance and redundancy. Use
-    :meth:`from_estimator` to draw the path of a fitted selector.
+    Relevance is the centred kernel alignment (CKA) of a column with y. Redundancy is
+    its mean CKA with the columns above it. Use :meth:`from_estimator`.
 
     Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
-    relevance : array-like of shape (n_selected,)
-        CKA of each selected column with y.
-    redundancy : array-like of shape (n_selected,)
-        Mean CKA of each selected column with the columns selected before.
-    feature_names : array-like of shape (n_selected,)
-        Names of the columns.
+    relevance, redundancy, feature_names : array-like of shape (n_selected,)
+        Selected columns, in the order of selection.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    relevance_bars_ : matplotlib BarContainer
-        Bars of the relevance.
-    redundancy_bars_ : matplotlib BarContainer
-        Bars of the redundancy.
+    ax_, figure_, relevance_bars_, redundancy_bars_ : matplotlib artists
+        Axes, figure, and bars.
 
     See Also
     --------
-    skdiscrepancy.HSICSelector : Computes the path that is drawn.
-
-    References
-    ----------
-    .. [1] H. Peng, F. Long and C. Ding, "Feature selection based on mutual information:
-       criteria of max-dependency, max-relevance, and min-redundancy", IEEE Transactions
-       on Pattern Analysis and Machine Intelligence 27, 2005.
+    skdiscrepancy.HSICSelector : Computes the path.
 
     Examples
     --------
@@ -1616,12 +1326,12 @@ class SelectionDisplay(Display):
         estimator : HSICSelector or HSICSelectorCV
             Fitted selector.
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : SelectionDisplay
-            The display, already drawn.
+            The display.
         """
         check_is_fitted(estimator)
         # With cross-validation, the path belongs to the selector of all rows.
@@ -1641,12 +1351,12 @@ class SelectionDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : SelectionDisplay
-            The display itself.
+            The display.
         """
         steps = np.arange(1, len(self.feature_names) + 1)
         ax = self._begin(ax, 6.4, max(2.0, 1.6 + 0.4 * len(steps)))
@@ -1665,54 +1375,26 @@ class SelectionDisplay(Display):
 class SelectionCVDisplay(Display):
     """Display of the cross-validated score by the number of selected columns.
 
-    The curve shows the mean over the folds of the fraction of the variance of the
-    kernel features of y that the selected columns predict on held-out rows. The band
-    shows one standard error on each side, which is only a rough guide, because folds
-    share training rows. A line marks the chosen number of columns, the smallest within
-    one standard error of the best [1]_. If parameters were searched, the blue curve
-    belongs to the best parameters, and thin grey curves belong to the others.
-
-    Use :meth:`from_estimator` to draw the curve of a fitted selector.
+    The band, one standard error, is only a rough guide, because folds share training
+    rows. Use :meth:`from_estimator`.
 
     Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
-    n_features : array-like of shape (n_sizes,)
-        Numbers of columns.
-    scores : array-like of shape (n_settings, n_sizes, n_splits)
-        Score of each setting of the parameters, number of columns and fold.
-    best_setting : int, default=0
-        Index of the best setting of the parameters.
-    n_features_selected : int or None, default=None
-        The chosen number of columns.
-    setting_name : str or None, default=None
-        Name of the best setting, if there are several.
+    n_features, scores : array-like
+        Numbers of columns, and held-out :math:`R^2` by setting, number and fold.
+    best_setting, n_features_selected, setting_name : int, int and str
+        Best setting, chosen number, and name of the setting.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    line_ : matplotlib Line2D
-        The curve of the best setting.
-    band_ : matplotlib PolyCollection or None
-        One standard error on each side, None for a single fold.
-    other_lines_ : list of matplotlib Line2D
-        The curves of the other settings.
-    chosen_ : matplotlib Line2D or None
-        The line at the chosen number of columns.
+    ax_, figure_, line_, band_, other_lines_, chosen_ : matplotlib artists or None
+        Axes, figure, curve, band, other parameters, chosen number.
 
     See Also
     --------
     skdiscrepancy.HSICSelectorCV : Chooses the number of columns.
-    SelectionDisplay : Draws the selected columns.
-
-    References
-    ----------
-    .. [1] L. Breiman et al., "Classification and Regression Trees", Wadsworth, 1984,
-       section 3.4.3.
 
     Examples
     --------
@@ -1742,12 +1424,12 @@ class SelectionCVDisplay(Display):
         estimator : HSICSelectorCV
             Fitted selector.
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : SelectionCVDisplay
-            The display, already drawn.
+            The display.
         """
         check_is_fitted(estimator)
         results = getattr(estimator, "cv_results_", None)
@@ -1774,12 +1456,12 @@ class SelectionCVDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : SelectionCVDisplay
-            The display itself.
+            The display.
         """
         ax = self._begin(ax, 6.4, 4.4)
         sizes, scores = np.asarray(self.n_features), np.asarray(self.scores)

@@ -61,13 +61,7 @@ class HeatMap(Display):
         values: np.ndarray | None = None,
         bold: ArrayLike = False,
     ) -> np.ndarray:
-        """Draw a matrix with names and colours, and return which cells are light.
-
-        Masked cells stay empty. The colours reach from zero, or the least number, to
-        `top`, or the largest number. The texts in the cells are other `values` if there
-        are any, and bold where `bold` is True. The options of `plot` are `ax`, `cmap`
-        and `include_values`.
-        """
+        """Draw a matrix with names, colours and texts, and return the light cells."""
         ax, cmap, include_values = options
         check_flag(include_values, "include_values")
         self._pyplot()
@@ -117,45 +111,24 @@ MOST_DRAWN = 10_000
 class CKADisplay(HeatMap):
     """Display of the similarities of layers as a heat map.
 
-    Rows are the layers of X and columns are the layers of Y, as in the figures of [1]_,
-    with the first layer of X on top. Light cells are similar layers. The colours go
-    from 0, or from the least value if that is negative, to 1.
-
-    Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.CKAResult`.
+    Rows are layers of X, and columns layers of Y. Light cells are similar. Use
+    :meth:`from_result`.
 
     Read more in the :ref:`User Guide <cka>`.
 
     Parameters
     ----------
-    matrix : array-like of shape (n_layers_X, n_layers_Y)
-        CKA of each layer of X with each layer of Y.
-    x_layers : list of length n_layers_X
-        Names of the layers of X.
-    y_layers : list of length n_layers_Y
-        Names of the layers of Y.
+    matrix, x_layers, y_layers : array-like of shape (n_layers_X, n_layers_Y), and lists
+        CKA of each pair, and names of the layers.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    image_ : matplotlib AxesImage
-        The heat map.
-    colorbar_ : matplotlib Colorbar
-        The scale of the colours.
-    texts_ : list of matplotlib Text
-        The numbers in the cells, none for large matrices.
+    ax_, figure_, image_, colorbar_, texts_ : matplotlib artists
+        Axes, figure, heat map, colour bar, numbers.
 
     See Also
     --------
     skdiscrepancy.cka_score : Computes the similarities.
-
-    References
-    ----------
-    .. [1] S. Kornblith et al., "Similarity of neural network representations
-       revisited", ICML 2019.
 
     Examples
     --------
@@ -183,16 +156,16 @@ class CKADisplay(HeatMap):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in.
         cmap : str or matplotlib Colormap, default="viridis"
             Colours.
         include_values : bool, default=True
-            Write the numbers into the cells if there are at most 12 rows and columns.
+            Write numbers, up to 12 rows and columns.
 
         Returns
         -------
         display : CKADisplay
-            The display itself.
+            The display.
         """
         names = self.x_layers, self.y_layers
         options = ax, cmap, include_values
@@ -204,58 +177,28 @@ class CKADisplay(HeatMap):
 class HSICMatrixDisplay(HeatMap):
     """Display of the dependence of all pairs of columns as a heat map.
 
-    Light cells are pairs of columns that depend on each other. The colours end at the
-    largest CKA, and the cells of columns with themselves stay empty. Hierarchical
-    clustering [1]_ puts columns side by side that depend on each other. In a small
-    matrix, bold numbers are significant. In a large matrix, dots mark significant
-    pairs.
-
-    Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.inference.HSICMatrixResult`.
+    Light cells are dependent pairs. Bold numbers, or dots in large matrices, are
+    significant. Use :meth:`from_result`.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
     Parameters
     ----------
-    matrix : array-like of shape (n_columns_X, n_columns_y)
-        CKA of each pair.
-    adjusted_pvalues : array-like of shape (n_columns_X, n_columns_y)
-        Adjusted p-value of each pair.
-    x_names : list of length n_columns_X
-        Names of the rows of the matrix.
-    y_names : list of length n_columns_y
-        Names of the columns of the matrix.
-    symmetric : bool, default=False
-        Whether rows and columns are the same. Their order is then the same, and the
-        diagonal is not counted.
+    matrix, adjusted_pvalues : array-like of shape (n_columns_X, n_columns_y)
+        CKA and adjusted p-values.
+    x_names, y_names, symmetric : list, list and bool
+        Names, and whether both are the same.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    image_ : matplotlib AxesImage
-        The heat map.
-    colorbar_ : matplotlib Colorbar
-        The scale of the colours.
-    texts_ : list of matplotlib Text
-        The numbers in the cells, none for large matrices.
-    dots_ : list of matplotlib PathCollection
-        The marks of significant pairs of large matrices.
-    x_order_ : ndarray of shape (n_columns_X,)
-        Positions of the rows from top to bottom.
-    y_order_ : ndarray of shape (n_columns_y,)
-        Positions of the columns from left to right.
+    ax_, figure_, image_, colorbar_, texts_, dots_ : matplotlib artists
+        Axes, figure, heat map, colour bar, numbers, dots.
+    x_order_, y_order_ : ndarray
+        Order of rows and columns.
 
     See Also
     --------
     skdiscrepancy.hsic_matrix : Computes the matrix.
-
-    References
-    ----------
-    .. [1] Z. Bar-Joseph, D. K. Gifford and T. S. Jaakkola, "Fast optimal leaf ordering
-       for hierarchical clustering", Bioinformatics 17, 2001.
 
     Examples
     --------
@@ -289,21 +232,20 @@ class HSICMatrixDisplay(HeatMap):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
         level : float, default=0.05
-            Pairs with an adjusted p-value of at most this level are marked.
+            Significance level.
         cluster : bool, default=True
-            Order rows and columns by hierarchical clustering. False keeps the order of
-            your data.
+            Put dependent columns side by side.
         include_values : bool, default=True
-            Write the numbers into the cells if there are at most 12 rows and columns.
+            Write numbers, up to 12 rows and columns.
         cmap : str or matplotlib Colormap, default="viridis"
             Colours.
 
         Returns
         -------
         display : HSICMatrixDisplay
-            The display itself.
+            The display.
         """
         level = check_number(level, "level", strict=True, most=1)
         check_flag(cluster, "cluster")
@@ -340,23 +282,7 @@ class HSICMatrixDisplay(HeatMap):
 def cluster_orders(
     matrix: np.ndarray, symmetric: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the orders of rows and columns that put similar ones side by side.
-
-    Rows that are columns too are as distant as one minus their CKA. The rows of other
-    matrices are compared with each other by all their numbers.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_rows, n_columns)
-        CKA.
-    symmetric : bool
-        Whether rows and columns are the same.
-
-    Returns
-    -------
-    rows, columns : ndarray of shape (n_rows,) and (n_columns,)
-        Positions in order.
-    """
+    """Return the orders of rows and columns that put similar ones side by side."""
     if symmetric:
         distances = 1 - np.clip(matrix, 0, 1)
         np.fill_diagonal(distances, 0)
@@ -375,47 +301,24 @@ def _leaves(distances: np.ndarray) -> np.ndarray:
 class KSampleDisplay(HeatMap):
     """Display of the tests of all pairs of samples as a heat map.
 
-    The colour of a cell is the statistic of the pair, in standard deviations of its
-    permutations. The number in a cell is the adjusted p-value [1]_, bold if it is at
-    most the significance level. The diagonal stays empty.
-
-    Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.inference.KSampleResult`.
+    Colours are statistics in standard deviations of their permutations. Numbers are
+    adjusted p-values, bold if significant. Use :meth:`from_result`.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
     Parameters
     ----------
-    pairs : list of tuple of int
-        Positions of both samples of each pair.
-    statistics : array-like of shape (n_pairs,)
-        Statistic of each pair.
-    adjusted_pvalues : array-like of shape (n_pairs,)
-        Adjusted p-value of each pair.
-    sample_names : list of length n_samples
-        Names of the samples.
+    pairs, statistics, adjusted_pvalues, sample_names : array-like
+        Pairs of positions, statistics, p-values, and names of samples.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    image_ : matplotlib AxesImage
-        The heat map.
-    colorbar_ : matplotlib Colorbar
-        The scale of the colours.
-    texts_ : list of matplotlib Text
-        The adjusted p-values, none for more than 12 samples.
+    ax_, figure_, image_, colorbar_, texts_ : matplotlib artists
+        Axes, figure, heat map, colour bar, adjusted p-values.
 
     See Also
     --------
     skdiscrepancy.k_sample_test : Computes the tests.
-
-    References
-    ----------
-    .. [1] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
-       Journal of the American Statistical Association 81, 1986.
 
     Examples
     --------
@@ -447,18 +350,18 @@ class KSampleDisplay(HeatMap):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
         level : float, default=0.05
-            Significance level of the tests.
+            Significance level.
         include_values : bool, default=True
-            Write the adjusted p-values into the cells of at most 12 samples.
+            Write p-values, up to 12 samples.
         cmap : str or matplotlib Colormap, default="viridis"
             Colours.
 
         Returns
         -------
         display : KSampleDisplay
-            The display itself.
+            The display.
         """
         level = check_number(level, "level", strict=True, most=1)
         k, pvalues = len(self.sample_names), np.asarray(self.adjusted_pvalues)
@@ -478,41 +381,24 @@ class KSampleDisplay(HeatMap):
 class DesignDisplay(Display):
     """Display of the entries of the core matrix that a design uses.
 
-    The entries h(Z_i, Z_j) that the design uses are blue, and the others are white, as
-    in the figures of [1]_. Random pairs drawn with replacement can use an entry several
-    times. Such entries are darker and show how often they are used.
-
-    Use :meth:`from_design` or :meth:`from_estimator`.
+    Used entries h(Z_i, Z_j) are blue, and darker if random pairs use them several
+    times. Use :meth:`from_design` or :meth:`from_estimator`.
 
     Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
-    mask : array-like of shape (n_samples, n_samples)
-        How often each entry is used.
-    design_name : str or None, default=None
-        First line of the title.
+    mask, design_name : array-like of shape (n_samples, n_samples), and str
+        How often entries are used, and a title.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    cells_ : matplotlib QuadMesh
-        The cells.
-    texts_ : list of matplotlib Text
-        The numbers in the cells, row by row. The list is empty if no entry is used
-        twice, or for more than 30 samples, when a colour bar replaces the numbers.
+    ax_, figure_, cells_, texts_ : matplotlib artists
+        Axes, figure, cells, and counts above 1.
 
     See Also
     --------
     skdiscrepancy.designs.check_design : Turns a letter into a design.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -542,25 +428,16 @@ class DesignDisplay(Display):
         design : {"v", "u", "l", "d", "b", "x", "r"} or Design
             Design to draw.
         n_samples : int
-            Number of samples, which is the number of rows of the core matrix.
+            Number of rows of the core matrix.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds the pairs of :class:`~skdiscrepancy.designs.RandomPairs`.
+            Seeds all random draws.
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : DesignDisplay
-            The display, already drawn.
-
-        Examples
-        --------
-        >>> from skdiscrepancy.designs import RandomPairs
-        >>> from skdiscrepancy.plotting import DesignDisplay
-        >>> pairs = RandomPairs(n_pairs=27, replace=True)
-        >>> display = DesignDisplay.from_design(pairs, 10, random_state=0)
-        >>> int(display.mask.sum())
-        54
+            The display.
         """
         design = check_design(design)
         check_number(n_samples, "n_samples", integer=True, least=1, most=MOST_DRAWN)
@@ -574,25 +451,16 @@ class DesignDisplay(Display):
         Parameters
         ----------
         estimator : MMDEstimator, HSICEstimator or KSDEstimator
-            Estimator. Its `random_state` seeds random pairs.
+            Its `design` and `random_state` are used.
         n_samples : int
-            Number of samples. A sample is a row for KSD, a pair (X_i, Y_i) for MMD, and
-            a pair of the rows i and i + `n_samples` for HSIC.
+            Rows (KSD) or pairs of rows (MMD, HSIC).
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : DesignDisplay
-            The display, already drawn.
-
-        Examples
-        --------
-        >>> from skdiscrepancy import MMDEstimator
-        >>> from skdiscrepancy.plotting import DesignDisplay
-        >>> display = DesignDisplay.from_estimator(MMDEstimator(design="x"), 10)
-        >>> display.ax_.get_title().splitlines()
-        ['Cross()', '50 of 100 entries']
+            The display.
         """
         options = {"random_state": estimator.random_state, "ax": ax}
         return cls.from_design(estimator.design, n_samples, **options)
@@ -603,12 +471,12 @@ class DesignDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : DesignDisplay
-            The display itself.
+            The display.
         """
         ax = self._begin(ax, 4.2, 4.4, box=True)
         from matplotlib.colors import LinearSegmentedColormap
@@ -654,57 +522,25 @@ N_LEVELS = 8
 class WitnessDisplay(Display):
     """Display of a witness function over one or two features.
 
-    The witness function shows where two samples, or a sample and a model, differ. It is
-    positive, in red, where the sample has more mass than the reference or the model. It
-    is negative, in blue, where the sample has less mass. For MMD,
-    :meth:`MMDEstimator.witness <skdiscrepancy.MMDEstimator.witness>` [1]_ compares the
-    new sample with the reference sample. For KSD, the Stein witness
-    :meth:`KSDEstimator.witness <skdiscrepancy.KSDEstimator.witness>` [2]_ compares the
-    sample with the model.
-
-    Use :meth:`from_estimator` to draw the function of a fitted estimator.
+    Positive values (orange or red) mean that the sample has more mass than the
+    reference (MMD) or the model (KSD). Use :meth:`from_estimator`.
 
     Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
-    grid : list of ndarray
-        Points on the axis of each feature.
-    values : array-like of shape (n_points,) or (n_points_1, n_points_0)
-        Witness function on the grid. For two features, the rows belong to the second
-        feature.
-    sample : array-like of shape (n_samples, n_axes)
-        New sample, or the sample of KSD.
-    reference : array-like of shape (n_reference, n_axes), default=None
-        Reference sample of MMD, None for KSD.
-    feature_names : list of str, default=None
-        Labels of the axes.
+    grid, values, sample, reference, feature_names : list, array-like, and list of str
+        Points on each axis, function, samples, and labels.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the figure.
-    figure_ : matplotlib Figure
-        The figure.
-    curve_ : matplotlib Line2D or None
-        The function of one feature.
-    contours_ : matplotlib QuadContourSet or None
-        The function of two features.
-    sample_ : matplotlib Line2D
-        The sample: its points, or marks along the upper edge for one feature.
-    reference_ : matplotlib Line2D or None
-        The reference: its points, or marks along the lower edge for one feature.
+    ax_, figure_, curve_, contours_, sample_, reference_ : matplotlib artists or None
+        Axes, figure, function (curve or contours), samples.
 
     See Also
     --------
-    skdiscrepancy.MMDEstimator.witness : Computes the function for two samples.
-    skdiscrepancy.KSDEstimator.witness : Computes the function for a model.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
-    .. [2] W. Jitkrittum et al., "A linear-time kernel goodness-of-fit test", NeurIPS
-       2017.
+    skdiscrepancy.MMDEstimator.witness : Compares two samples.
+    skdiscrepancy.KSDEstimator.witness : Compares sample and model.
 
     Examples
     --------
@@ -734,41 +570,27 @@ class WitnessDisplay(Display):
         grid_resolution: int | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the witness function of an estimator and a sample.
+        """Draw the witness function of an estimator.
 
         Parameters
         ----------
         estimator : MMDEstimator or KSDEstimator
             Fitted estimator.
         X : array-like of shape (n_samples, n_features)
-            Sample to compare with the reference sample (MMD) or the model (KSD).
+            Sample to compare.
         features : int, str, or list of one or two of them, default=None
-            One or two columns to draw, by index or by name. None draws all columns, of
-            which there must be at most two. If you choose fewer columns than there are,
-            a clone of the MMDEstimator is fitted to these columns alone. Columns of a
-            table must hold numbers. They are drawn in their own units, without missing
-            values. If you pass your own transformer as `encoder`, choose columns of its
-            output. KSD needs all columns, because the model is a distribution of all
+            One or two columns of numbers; None draws all. For fewer columns than there
+            are, a clone of the MMDEstimator is fitted to them alone. KSD needs all
             columns.
         grid_resolution : int or None, default=None
-            Number of points on each axis. None is 200 for one feature and 50 for two.
+            Points on each axis; None is 200, or 50 for two features.
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : WitnessDisplay
-            The display, already drawn.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy import KSDEstimator
-        >>> from skdiscrepancy.plotting import WitnessDisplay
-        >>> X = np.random.RandomState(0).normal(size=(100, 2))
-        >>> ksd = KSDEstimator(lambda X: -X).fit(X)
-        >>> WitnessDisplay.from_estimator(ksd, X + 1).values.shape
-        (50, 50)
+            The display.
         """
         check_is_fitted(estimator)
         columns, names = _check_features(features, estimator)
@@ -814,12 +636,12 @@ class WitnessDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
 
         Returns
         -------
         display : WitnessDisplay
-            The display itself.
+            The display.
         """
         ax = self._begin(ax, 6.4, 4.8, box=len(self.grid) > 1)
         from matplotlib.ticker import MaxNLocator

@@ -22,13 +22,7 @@ TITLE_GAP = 4
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 class Display:
-    """Base class of the Displays: dataclasses with a method `plot`.
-
-    A subclass is a dataclass without a decorator. Its method `plot` begins with
-    :meth:`_begin`, draws in `ax_`, and ends with :meth:`_legend` or :meth:`_title`,
-    which return the Display. Without a class method `from_...` of its own, it has
-    `from_result`, with the options of `plot`.
-    """
+    """Base class of the Displays: a dataclass with a method `plot`."""
 
     ax_: Any
     figure_: Any
@@ -119,16 +113,16 @@ def from_result_with(plot: Callable[..., Any]) -> Any:
         Parameters
         ----------
         result : result of a test, a comparison, a score or a report
-            The result that the description of the class names.
+            Result to draw.
         ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
+            Axes to draw in.
         **options : dict
-            Other options of the method `plot`.
+            Options of `plot`.
 
         Returns
         -------
         display : Display
-            The display, already drawn.
+            The display.
         """
         return cls(**cls._fields(result, **options)).plot(ax=ax, **options)
 
