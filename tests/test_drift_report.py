@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, pdist
 from sklearn import config_context
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_test
 from skdiscrepancy.monitoring import _drift, drift_report
@@ -517,6 +517,15 @@ def test_errors_name_the_parameter(change, message):
     arguments = {"reference": REFERENCE, "new": NEW, **FEW, **change}
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         drift_report(**arguments)
+
+
+def test_joint_test_of_sparse_tables_uses_the_given_transformer():
+    rng = np.random.RandomState(0)
+    X, Y = rng.normal(size=(2, 40, 3)) * (rng.uniform(size=(2, 40, 3)) < 0.5)
+    params = {"encoder": MaxAbsScaler(), "n_resamples": 99, "random_state": 0}
+    sparse = drift_report(csr_array(X), csr_array(Y * [1, 10, 100]), **params)
+    dense = drift_report(X, Y * [1, 10, 100], **params)
+    assert_allclose(sparse.joint_test.statistic, dense.joint_test.statistic, rtol=1e-9)
 
 
 def test_a_sparse_report_is_that_of_the_dense_matrices():

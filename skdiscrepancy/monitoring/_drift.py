@@ -503,7 +503,7 @@ class _Tables:
             self.given = self._in_blocks(tables, encoder if as_given else own)
         elif any(map(issparse, tables)):
             self._sparse(tables)
-            self.joint = tables if issparse(reference) and as_given else None
+            self._join(tables, encoder, as_given)
         elif lazy and mmd.n_components and _n_values(tables) > MOST_VALUES:
             self._in_blocks(tables, encoder if as_given else own)
         else:
@@ -515,10 +515,14 @@ class _Tables:
                 )
             self._encode(tables, [np.arange(len(table)) for table in tables])
             self.encoded = self.compared
-            if as_given:
-                fitted = fit_encoder(encoder, tables)
-                self.joint = [encode(fitted, table) for table in tables]
+            self._join(tables, encoder, as_given)
         self.joint = self.joint or self.encoded
+
+    def _join(self, tables: list[Any], encoder: Any, as_given: bool) -> None:
+        """Encode tables in memory for the joint test, if an encoder is `as_given`."""
+        if as_given:
+            fitted = fit_encoder(encoder, tables)
+            self.joint = [encode(fitted, table) for table in tables]
 
     def _encode(self, samples: list[Any], positions: list[np.ndarray]) -> None:
         """Encode and read rows in memory, by an encoder that may have been fitted."""
