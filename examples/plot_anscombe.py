@@ -4,12 +4,12 @@ Can samples with equal means, variances and correlations differ?
 ================================================================
 
 Anscombe drew four samples of eleven points with the same mean, variance, correlation
-and regression line. Which of them can a test distinguish, and which break the line?
+and regression line. Which of them can a test distinguish?
 """
 
 # %%
-# MMD compares each sample with the first one. HSIC tests whether the residuals of the
-# regression line depend on x. A line that fits leaves residuals without dependence.
+# MMD compares each sample with sample I. HSIC tests whether the residuals of the
+# regression line depend on x.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -49,7 +49,7 @@ plt.show()
 
 # %%
 # HSIC detects the curve (II) and the outlier (III), because their residuals depend on
-# x. MMD detects that x has another distribution in IV. Each test also misses something.
-# Eleven points are too few for MMD to distinguish II and III from I. In IV, all points
-# but one share their x, so no permutation can be surprising, and HSIC sees nothing. No
-# test replaces a look at the points.
+# x. MMD detects that x has another distribution in IV. But each test also misses
+# something. Eleven points are too few for MMD to distinguish II and III from I. In IV,
+# all points but one have the same x, so HSIC detects nothing. No test replaces a look
+# at the points.

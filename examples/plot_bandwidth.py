@@ -3,14 +3,13 @@
 Which bandwidth should I use?
 =============================
 
-A kernel detects differences that are about as wide as its bandwidth. The median
-distance between rows is the usual choice, but if the data form clusters, changes within
-a cluster stay hidden.
+A kernel detects differences that are about as wide as its bandwidth. The usual
+bandwidth, the median distance between rows, hides changes within clusters.
 """
 
 # %%
 # The rows form clusters of standard deviation 1, far apart on a square grid. In the
-# second sample the standard deviation is 2. By default the test uses many bandwidths.
+# second sample, the standard deviation is 2. By default, the test uses many bandwidths.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -84,10 +83,9 @@ right.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 plt.show()
 
 # %%
-# With nine clusters, the median distance of 28 is far larger than a cluster, and the
-# test with this bandwidth detects nothing. Only the four smallest bandwidths see the
-# change. That is enough for the test with many bandwidths (p = 0.001), and you did not
-# have to know the scale. But many bandwidths do not always help. The smallest one is
-# half of the 5 % quantile of the distances. With 25 clusters, only 4 % of all pairs of
-# rows share a cluster, so even the smallest bandwidth is too wide. For such data, pass
-# a bandwidth yourself.
+# With nine clusters, the median distance of 28 is far larger than a cluster, so the
+# test with this bandwidth detects nothing. Only the four smallest bandwidths detect the
+# change. This is enough for the test with many bandwidths (p = 0.001). But with 25
+# clusters, this test misses most changes. Its smallest bandwidth is half of the 5 %
+# quantile of the distances, and only 4 % of all pairs of rows share a cluster, so even
+# the smallest bandwidth is too wide. For such data, pass a bandwidth yourself.

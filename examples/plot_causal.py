@@ -3,14 +3,13 @@
 Is it a chain, a fork or a collider?
 ====================================
 
-Three variables can be connected in a chain x → z → y, a fork x ← z → y, or a collider
-x → z ← y. Tests of (conditional) independence find the skeleton of a causal graph.
+Three variables can form a chain x → z → y, a fork x ← z → y, or a collider x → z ← y.
+Tests of (conditional) independence show which variables are connected.
 """
 
 # %%
-# No effect is a straight line here. We ask whether x and y are dependent, and whether
-# they are still dependent once you know z. Correlation and partial correlation ask the
-# same for straight lines.
+# No effect here is a straight line. Are x and y dependent, and are they still dependent
+# if you know z? Correlation and partial correlation ask the same about straight lines.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -58,10 +57,8 @@ for ax, (name, (x, z, y)) in zip(axes, graphs.items(), strict=True):
 plt.show()
 
 # %%
-# In the chain and the fork, x and y are dependent until you know z, so there is no edge
-# between x and y. In the collider, knowing z makes them dependent. Correlations miss
-# all of this. But the tests cannot distinguish the chain from the fork: both imply the
-# same independences, and only the collider gives its arrows away. A large p-value may
-# also mean too few rows, and a common cause that you did not measure draws an edge
-# where there is none. "Is a decision fair, given the qualification?" is the same
-# question.
+# In the chain and the fork, x and y are dependent, but no longer if you know z, so no
+# edge connects them. In the collider, x and y are independent until you know z.
+# Correlations miss all of this. But the tests cannot distinguish the chain from the
+# fork, because both imply the same independences. A large p-value may also mean too few
+# rows, and a common cause that you did not measure adds an edge where there is none.

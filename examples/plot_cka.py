@@ -8,9 +8,9 @@ whatever the number and the order of the neurons.
 """
 
 # %%
-# Both networks read images of digits. We collect the activations of every layer for
-# images that the networks have not seen. A third network learns from shuffled labels,
-# so it can only memorise.
+# Both networks learn to read images of digits. We compare the activations of their
+# layers for new images. A third network learns from shuffled labels, so it can only
+# memorise.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -56,10 +56,8 @@ for ax, (name, other) in zip(
     ax.set_title(f"CKA to the {name}", loc="left")
 plt.show()
 # %%
-# The first layers of both networks arrange the images almost alike (CKA of 0.93), and
-# the outputs agree less (0.78), although both networks are right for at least 96 % of
-# images. The network of shuffled labels is a warning: its first layer has a CKA of 0.79
-# to a trained layer, because any layer near the pixels keeps their geometry. Only its
-# deep layers have nothing in common with the trained network. So compare a CKA with one
-# of an untrained network, not with 0. CKA with a linear kernel looks at the directions
-# of large variance, and a few of them can decide its value.
+# The first layers of both networks arrange the images almost alike (CKA of 0.93). The
+# outputs agree less (0.78), although both networks are right for at least 96 % of the
+# images. But the first layer of the network with shuffled labels has a CKA of 0.79 to a
+# trained layer, too, because any layer near the pixels keeps their geometry. So compare
+# a CKA with the CKA of an untrained network, not with 0.

@@ -4,13 +4,13 @@ What does a correlation matrix miss?
 ====================================
 
 ``table.corr()`` sees straight lines between numbers. ``hsic_matrix(table)`` sees
-dependence of any form, and takes categorical columns as well.
+dependence of any form, also of categorical columns.
 """
 
 # %%
-# The table is the weather of Seattle from 2012 to 2015, every 15th day, because the
-# weather of neighbouring days is similar. We add the day of the year and shuffle the
-# rows.
+# The table has the weather of Seattle from 2012 to 2015, and the day of the year. We
+# keep every 15th day, because the weather of neighbouring days is similar, and shuffle
+# the rows.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -46,8 +46,8 @@ plt.show()
 
 # %%
 # The correlation of the day with the temperatures is at most 0.16, because they rise
-# and fall within a year. Their CKA is 0.35 and 0.37, clearly significant. The word for
-# the weather, such as rain or fog, has no correlation at all, but it depends on the
-# precipitation and the maximum temperature. CKA has no sign: it does not say that a
-# rainy day is colder. Its values are small where noise dominates, so judge pairs by
-# their p-values. With 98 days, a dependence of weather and season is not significant.
+# and fall within a year. Their CKA is 0.35 and 0.37, and significant. The kind of
+# weather, such as rain, has no correlation at all, but depends on the precipitation and
+# the maximum temperature. CKA has no sign, so it does not say that a rainy day is
+# colder. Its values are small where noise dominates, so judge pairs by their p-values.
+# With 98 days, the test does not detect that the weather depends on the season.

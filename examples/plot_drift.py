@@ -3,16 +3,16 @@
 When did my data drift, and in which columns?
 =============================================
 
-A table has numbers, categories and missing values. A drift report compares it with a
-reference. Two usual checks stand beside it: adversarial validation and a
-Kolmogorov-Smirnov test of every column.
+A drift report compares a table with a reference, including categories and missing
+values. Two usual checks are adversarial validation and a Kolmogorov-Smirnov test of
+every column.
 """
 
 # %%
 # The reference is cars built from 1970 to 1972, and the new rows are the cars of each
 # later year. Adversarial validation trains a classifier to distinguish new cars from
-# old ones. Its AUC is 0.5 if it cannot. Kolmogorov-Smirnov tests drop missing values
-# and do not take the origin, which is a category.
+# old cars. If it cannot, its AUC is 0.5. Kolmogorov-Smirnov tests drop missing values
+# and do not support the origin, which is a category.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -76,10 +76,10 @@ for ax, (title, table) in zip(axes[1:], panels.items(), strict=True):
 plt.show()
 
 # %%
-# Cars hardly changed until 1973, and then they drifted away. In 1982 every column
-# differs, the origin as well. The report gives a p-value and an effect size, and
-# controls the false positive rate for the whole table. But it is not always the most
-# powerful check. In 1977 it detects nothing, although the AUC of 0.89 shows that a
-# classifier recognises the new cars, and Kolmogorov-Smirnov detects their mileage. An
-# AUC has no p-value, and it needs a model that suits the table. Kolmogorov-Smirnov does
-# not see columns that change only together. Use several checks.
+# Cars hardly changed until 1973, and in 1982 every column differs from the reference.
+# The report gives a p-value and an effect size, and controls the false positive rate
+# for the whole table. But it is not always the most powerful check. In 1977, it detects
+# nothing, although a classifier recognises the new cars (AUC of 0.89) and
+# Kolmogorov-Smirnov detects their mileage. On the other hand, an AUC has no p-value and
+# needs a model that suits the table, and Kolmogorov-Smirnov misses columns that change
+# only together.

@@ -4,14 +4,13 @@ Which columns should I keep?
 ============================
 
 A filter scores every column on its own, so it may keep the same information several
-times. A selector that penalises redundancy (``method="mrmr"``) looks for columns that
-add something new.
+times. A selector that penalises redundancy (``method="mrmr"``) prefers columns that add
+something new.
 """
 
 # %%
 # The breast cancer data describe each tumour by 30 columns, many of which measure its
-# size. The selectors are steps of a pipeline with a logistic regression, so they never
-# see the test rows of the cross-validation.
+# size. Each selector is a step of a pipeline, so it never sees the test rows.
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -51,8 +50,8 @@ report = pd.DataFrame(
 print(report.round(3))
 
 # %%
-# Which columns does each method keep? ``mrmr`` weighs the relevance of a column (its
-# CKA with y) against its redundancy (its CKA with the columns selected before it).
+# ``mrmr`` weighs the relevance of a column (its CKA with y) against its redundancy (its
+# CKA with columns selected before).
 kept = {
     method: HSICSelector(6, method=method).fit(X, y) for method in ("filter", "mrmr")
 }
@@ -73,8 +72,8 @@ plt.show()
 
 # %%
 # With four columns or more, ``mrmr`` is more accurate than the selectors that score
-# columns one by one, and with 16 columns it matches all 30. Its third choice, the worst
-# texture, has little relevance but is hardly redundant. The filter prefers the worst
-# perimeter, radius and area, which all measure the same size. With a single column,
-# mutual information makes the better choice. And if you only want accuracy, keep all
-# columns, because logistic regression copes well with redundancy.
+# columns one by one, and with 16 columns it matches all 30. The filter prefers the
+# worst perimeter, radius and area, which all measure the size, and ``mrmr`` adds the
+# worst texture. With a single column, mutual information is better. And if you only
+# want accuracy, keep all columns, because logistic regression copes well with
+# redundancy.

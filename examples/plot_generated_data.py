@@ -3,17 +3,15 @@
 Which generator is best, and do its rows look real?
 ===================================================
 
-You can judge any generative model by its samples alone if you compare them with real
-rows that the model has not seen. A comparison says which differences between
-generators are more than chance.
+You can judge a generative model by its samples if you compare them with real rows that
+the model has not seen. A comparison says which generators clearly differ.
 """
 
 # %%
 # The real data are images of digits, reduced to ten principal components. Generators
-# learn from one half of the rows and draw as many rows as we held out. The last one
-# cheats and returns training rows. MMD does not detect copies, so we also compute the
-# median distance to the nearest training row, divided by the same median for the
-# held-out rows.
+# learn from one half of the rows. The last generator cheats and returns training rows.
+# MMD does not detect copies, so we also compute the median distance to the nearest
+# training row, divided by the same median for the held-out rows.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -63,9 +61,9 @@ right.set(xlabel="first component", ylabel="second component")
 plt.show()
 
 # %%
-# The single Gaussian is clearly the worst: it puts too many rows in the middle, where
-# real digits are rare. Whether ten or twenty Gaussians are better, these rows cannot
-# tell, because the interval of their difference contains zero. The tests detect that
-# both differ from real digits, but a small p-value does not mean a large difference.
-# The copies have the best score, because copies do have the right distribution. So
-# check the distance to the training rows as well.
+# The single Gaussian is clearly the worst, because it puts too many rows in the middle,
+# where real digits are rare. Ten and twenty Gaussians cannot be distinguished, because
+# the interval of their difference contains zero. Both differ from real digits, but a
+# small p-value does not mean a large difference. The copies have the best score,
+# because their distribution is right. So check the distance to the training rows as
+# well.

@@ -3,14 +3,14 @@
 Does a test notice images that have gone bad?
 =============================================
 
-A camera may blur, shift or lose a pixel. You want to know before the labels arrive, and
-you want to know which faults matter to the classifier.
+A camera may blur, shift or lose a pixel. You want to know this before the labels
+arrive, and which faults matter to the classifier.
 """
 
 # %%
-# We corrupt images of digits in six ways. A batch of 200 images contains 0 to 100 %
-# corrupted ones, and MMD compares the pixels of the batch with 800 clean images. A
-# support vector machine learned from the clean images.
+# We corrupt images of digits in six ways. In a batch of 200 images, 5 to 100 % are
+# corrupted, and MMD compares the pixels of the batch with 800 clean images. A support
+# vector machine learned from the clean images.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ print(report.assign(accuracy=accuracy).round(2))
 
 # %%
 # Above: a bad image, and the accuracy for bad images. Below: the fraction of six
-# batches that the test detects.
+# batches in which the test detects drift.
 figure, axes = plt.subplots(
     2, 7, figsize=(12, 4.4), height_ratios=[1.3, 1], sharey="row", layout="constrained"
 )
@@ -71,8 +71,8 @@ axes[1, 0].set_ylabel("drift detected")
 plt.show()
 
 # %%
-# If all images are bad, MMD detects every fault, and it raises no false alarm here. The
-# accuracy tells another story. A dead pixel, less light, noise and blur cost almost
-# nothing, so an alarm does not say that your model fails. Shifted and mirrored images
-# halve the accuracy. MMD detects 5 % of shifted images in most batches, but it misses
-# 10 % of mirrored images. Watch the predictions of the classifier as well.
+# If all images are bad, MMD detects every fault, and there is no false alarm here. But
+# an alarm does not mean that your model fails. A dead pixel, less light, noise and blur
+# hardly reduce the accuracy, while shifted and mirrored images halve it. MMD detects
+# 5 % of shifted images in most batches, but it misses 10 % of mirrored images. Watch
+# the predictions of the classifier as well.

@@ -3,15 +3,14 @@
 At which lag does a series depend on its past?
 ==============================================
 
-Neighbouring years resemble each other, so rows of a time series are not independent. A
-test that shuffles them finds dependence everywhere.
+Neighbouring years resemble each other, so the rows of a time series are not
+independent. A test that shuffles them detects dependence at every lag.
 """
 
 # %%
 # The series is the yearly number of sunspots from 1700 to 2008. We compare it with its
-# own past, up to 22 years ago. CKA is 0 for independent variables, and 1 if one of them
-# determines the other. With ``block_length="auto"``, the null distribution keeps the
-# order of the years.
+# own past, up to 22 years ago. With ``block_length="auto"``, the null distribution
+# keeps the order of the years.
 import matplotlib.pyplot as plt
 import pandas as pd
 import statsmodels.api as sm
@@ -55,6 +54,6 @@ plt.show()
 # The number of sunspots depends on the numbers one or two years ago, and half a cycle,
 # one, one and a half, and two cycles ago. A cycle lasts about eleven years. If the
 # years are shuffled, every lag has a tiny p-value, even lag 3, where correlation and
-# CKA almost vanish. The blocks cost power: they only shift the series, so 287 years
-# give no p-value below 0.004. And a lag may matter only through the lags before it. To
+# CKA almost vanish. Blocks only shift the series, so 287 years give no p-value below
+# 0.004, and power is lower. And a lag may matter only through the lags before it. To
 # ask what lag 11 adds, use :func:`~skdiscrepancy.conditional_hsic_test`.

@@ -3,15 +3,15 @@
 Did my MCMC run work?
 =====================
 
-A Markov chain that starts far away or moves too slowly returns rows that do not
-represent its target. KSD measures the misfit from the unnormalised log-density alone,
-and Stein thinning picks the rows that represent the target best.
+A Markov chain that starts far away or moves too slowly does not represent its target.
+KSD measures the misfit from the unnormalised log-density alone, and Stein thinning
+chooses the rows that represent the target best.
 """
 
 # %%
-# A random-walk Metropolis sampler starts far from its target. Two chains explore a bent
-# density, one with steps that are too small and one with good steps. The third chain
-# explores a density with two modes and never leaves the nearer mode.
+# Random walks (Metropolis) start far from their target. Two chains explore a bent
+# density, one with too small steps and one with good steps. The third chain explores a
+# density with two modes and never leaves the nearer mode.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -51,9 +51,9 @@ runs = {
 }
 
 # %%
-# We keep 160 rows of each chain, chosen in three ways. The smaller the KSD, the better
-# the fit. For comparison, the last line is the mean KSD of 20 samples of 160
-# independent draws.
+# We keep 160 rows of each chain, chosen in three ways. A smaller KSD means a better
+# fit. The last line of the table is the mean KSD of 20 samples of 160 independent
+# draws.
 options = {"kernel": "imq", "bandwidth": 1.0, "pooling": None}
 options |= {"design": "v", "normalize": False, "squared": False}
 x, e, side = rng.normal(size=(3, 20, 160))
@@ -92,7 +92,7 @@ plt.show()
 
 # %%
 # With good steps, the second half of the chain is as good as independent draws. Stein
-# thinning is better still, and it discards the burn-in by itself. If the steps are too
-# small, no choice of rows repairs the chain. The last panel is a warning. KSD does not
-# detect a missing mode, because the gradient near one mode does not reveal another. To
-# find all modes, start several chains from different points.
+# thinning is better still, and discards the burn-in by itself. If the steps are too
+# small, no choice of rows repairs the chain. But KSD does not detect a missing mode,
+# because the gradient near one mode does not reveal another. To find all modes, start
+# several chains from different points.

@@ -9,10 +9,9 @@ any model with a density, in any number of columns.
 
 # %%
 # The column is the texture of 569 tumours. We fit a Gaussian to the texture and to its
-# logarithm, and test both on the rows that they were fitted to. A fit looks too good on
-# its own rows, and Kolmogorov-Smirnov does not know that. Lilliefors' tables correct
-# this for Gaussians. With ``method="parametric"``, KSD refits the model to each sample
-# that it draws from the model, which works for models without tables.
+# logarithm, and test both on the same rows. A model looks too good on these rows.
+# Lilliefors' tables correct Kolmogorov-Smirnov for this. With ``method="parametric"``,
+# KSD refits any model to each sample that it draws from the model.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -48,9 +47,9 @@ for ax, (name, x) in zip(axes, columns.items(), strict=True):
 plt.show()
 
 # %%
-# The Q-Q plot of the texture is bent, but the p-value of Kolmogorov-Smirnov is 0.125,
-# far too large, because the test takes the fitted mean and variance as known. The two
-# tests that correct for the fit reject, and none rejects the logarithm. For one column
-# and a Gaussian, Lilliefors is as good as KSD and much faster. KSD is for models that
-# have no table, such as mixtures and regressions. It has a blind spot: it hardly sees a
-# wrong weight of a cluster that is far from the others.
+# The Q-Q plot of the texture is bent. But Kolmogorov-Smirnov does not reject it (p =
+# 0.125), because the test treats the fitted mean and variance as known. The two tests
+# that correct for the fit reject the texture, and no test rejects the logarithm. For a
+# Gaussian column, use Lilliefors' test, which is much faster. KSD is for models without
+# tables, such as mixtures. But it hardly notices a wrong weight of a cluster that is
+# far from the others.

@@ -4,13 +4,13 @@ When did the machine begin to drift?
 ====================================
 
 A machine reports four sensor values each minute, and you want to know soon when its
-behaviour changes. An alarm may be false about once a week, not more often.
+behaviour changes. At most about one alarm a week may be false.
 """
 
 # %%
 # The reference is two days of normal operation, when the load moves temperature,
-# pressure and current together. On the next day a bearing begins to wear at 14:00. Then
-# the machine vibrates more, and the vibration follows the load.
+# pressure and current together. On the next day, a bearing begins to wear at 14:00.
+# Then the machine vibrates more, and the vibration follows the load.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -33,7 +33,7 @@ day = np.concatenate((minutes(CHANGE), minutes(DAY - CHANGE, wear=1.5)))
 
 # %%
 # `fit` learns how much the last hour can differ from the reference by chance. One false
-# alarm a week is a run length of 10 080 minutes. `update` takes each new row.
+# alarm a week is a run length of 10 080 minutes.
 monitor = DriftMonitor(window_size=60, run_length=7 * DAY, random_state=0)
 monitor.fit(reference)
 for row in day:
@@ -52,8 +52,8 @@ print(f"The first alarm is at {clock(first_alarm)}.")
 print(f"The estimated change point is {clock(monitor.change_point_)}.")
 
 # %%
-# The statistic scatters around zero until the wear begins. If you need only the lower
-# picture, call ``monitor.plot()``.
+# The statistic scatters around zero until the wear begins. ``monitor.plot()`` draws the
+# lower picture.
 hours = np.arange(DAY) / 60
 figure, (above, below) = plt.subplots(
     2, sharex=True, figsize=(7, 5), height_ratios=[1, 1.6], layout="constrained"
@@ -73,7 +73,7 @@ plt.show()
 
 # %%
 # The alarm comes before the window is full of changed rows, and the estimated change
-# point is the true one. Smaller changes take longer, and a change that one hour cannot
-# distinguish from chance raises no alarm. A larger `window_size` may detect it. Here
-# all rows are independent. Values of a real machine depend on the minutes before. `fit`
-# sees this in a reference in the order of time, and raises the thresholds.
+# point is the true one. But a change that one hour cannot distinguish from chance
+# raises no alarm. A larger `window_size` may detect it. Here all rows are independent,
+# but values of a real machine depend on the minutes before. `fit` detects this in a
+# reference in the order of time, and raises the thresholds.

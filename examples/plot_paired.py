@@ -4,7 +4,7 @@ Did the same fields change between two years?
 =============================================
 
 Measurements of one subject before and after are pairs. A paired test compares each
-subject with itself, so it is not blurred by differences between subjects.
+subject with itself, so differences between subjects do not hide a change.
 """
 
 # %%
@@ -46,8 +46,7 @@ plt.show()
 # %%
 # As pairs, the years differ with p = 0.001. As two unrelated samples, p = 0.024,
 # because the sites differ more than the years. Each site differs on its own, too, and
-# Morris goes the other way. W. S. Cleveland (1993) suspected that its years were
-# swapped. But what do the 60 pairs prove? If the weather of a year hits a whole site,
-# the six sites are the observations. With ``clusters``, p = 0.47, because six sites,
-# one of which goes the other way, are weak evidence. Use clusters whenever pairs share
-# their fate.
+# Morris in the other direction. W. S. Cleveland (1993) suspected that its years were
+# swapped. But if the weather of a year affects a whole site, only the six sites are
+# independent. With ``clusters``, p = 0.47, because six sites are weak evidence if one
+# changes in the other direction.

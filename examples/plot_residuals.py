@@ -8,9 +8,8 @@ model is wrong. HSIC detects whether any dependence remains.
 """
 
 # %%
-# We predict how far a car travels on a gallon of fuel. Cars of one maker follow each
-# other in the table, but the split shuffles the rows. One half of the rows fits each
-# model, and the other half tests its residuals against every column.
+# We predict how far a car travels on a gallon of fuel. A random half of the rows fits
+# each model, and the other half tests its residuals against every column.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -65,6 +64,6 @@ plt.show()
 # The line leaves a curve, and the parabola leaves a spread that shrinks with power. The
 # logarithm removes most of this dependence, but the residuals depend on the weight and
 # the year, which the model does not know. Even with all three columns, the test detects
-# a dependence on the year. It does not say what is missing: a curve, an interaction or
-# a spread. Test residuals of held-out rows, because an overfitted model makes its own
-# residuals look clean. With 196 rows, small dependence stays hidden.
+# a dependence on the year. It does not say what is missing. Test residuals of held-out
+# rows, because an overfitted model makes its own residuals look clean. With 196 rows,
+# weak dependence stays hidden.

@@ -9,8 +9,8 @@ runs at chosen inputs. HSIC ranks the inputs from any random sample of runs.
 
 # %%
 # The Ishigami function is a standard test of sensitivity analysis. The third input only
-# acts together with the first one, so its first-order Sobol' index is 0. Its total
-# index counts this interaction. We add a fourth input without any effect.
+# acts together with the first, so its first-order Sobol' index is 0, but its total
+# index is not. We add a fourth input without any effect.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -60,8 +60,7 @@ plt.show()
 
 # %%
 # With 100 runs, the column tests detect the first two inputs in all of ten samples and
-# the third in nine, although its first-order index is 0. They never select the input
-# without an effect. Correlation sees only the first input. But CKA is not a fraction of
-# variance: here it ranks the inputs like the total index, yet a wavy effect such as the
-# second one gets a small value. If you need shares of variance, compute Sobol' indices.
-# And a test of single columns misses inputs that act only together.
+# the third in nine. They never detect the input without an effect. Correlation sees
+# only the first input. But CKA is not a fraction of variance. A wavy effect, such as
+# the second, gets a small value. If you need fractions of variance, compute Sobol'
+# indices. And a test of single columns misses inputs that act only together.

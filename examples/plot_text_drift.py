@@ -9,10 +9,9 @@ compares all rows of two samples at once.
 
 # %%
 # Our short texts are the names of airports in the United States. The reference is 400
-# names from outside Alaska. In a batch of 100 new names, 0 to 50 % come from Alaska. We
-# compare words, groups of two to four characters, and the length of the names. Fit
-# TF-IDF to both samples together: words that it has not seen would vanish from the new
-# texts, and every batch would look different.
+# names from outside Alaska. In a batch of 100 new names, 0 to 50 % come from Alaska.
+# Fit TF-IDF to both samples together. Otherwise, it ignores new words, and every batch
+# looks different.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -80,8 +79,8 @@ plt.show()
 
 # %%
 # With 40 % of names from Alaska, all tests detect the drift in every batch. With 20 %
-# they rarely do, because a hundred short names say little. The length of a text does
-# almost as well here, since names in Alaska are short. But length does not see a change
-# of topic, and words show what has changed: seaplane bases (SPB) and bays instead of
-# municipal and county airports. TF-IDF does not know that two words mean the same. If
-# that matters, use embeddings of a language model.
+# they rarely do, because a hundred short names contain little information. The length
+# of a name does almost as well here, because names in Alaska are short. But length
+# misses a change of topic, and words show what has changed: seaplane bases (SPB) and
+# bays instead of municipal and county airports. TF-IDF does not know which words mean
+# the same. If that matters, use embeddings.

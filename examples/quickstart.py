@@ -3,9 +3,9 @@
 Where do I start?
 =================
 
-skdiscrepancy answers three questions about your data: whether two samples differ,
-whether y depends on X, and whether a model fits. Each answer takes one function call
-and comes with a p-value.
+skdiscrepancy answers three questions: whether two samples differ, whether y depends on
+X, and whether a model fits. Each answer takes one function call and comes with a
+p-value.
 """
 
 # %%
@@ -32,8 +32,8 @@ def answer(case, pvalue, yes, no):
 
 # %%
 # **Do two samples differ?** The maximum mean discrepancy (MMD) compares all columns at
-# once. In the second sample, a join that is off by one row has put the flavanoids of
-# each wine into the next row. No single column has changed.
+# once. In the second sample, a join has put the flavanoids of each wine into the next
+# row. No single column has changed.
 old, new = train_test_split(X, test_size=0.5, random_state=0)
 joined = new.copy()
 joined[:, 1] = np.roll(new[:, 1], 1)
@@ -65,6 +65,5 @@ for label, n_components in {"one Gaussian": 1, "three Gaussians": 3}.items():
 # %%
 # The broken join makes the wines differ, the colour depends on the phenols and on the
 # hue, and one Gaussian does not fit the flavanoids. If a test detects nothing, this
-# does not prove the opposite, because a few hundred rows do not reveal small effects.
-# Nor does a small p-value mean a large effect. To see how large an effect is, look at
-# the ``effect_size`` of the result, which is also in its repr.
+# does not prove the opposite, because few rows do not reveal small effects. Nor does a
+# small p-value mean a large effect. Look at the ``effect_size`` of the result.
