@@ -340,10 +340,18 @@ def test_display_marks_the_first_rejection():
     assert_allclose(display.threshold_line_.get_ydata(), 20)
 
 
+def test_no_rejection_is_marked_if_the_first_one_is_forgotten(monkeypatch):
+    monkeypatch.setattr("skdiscrepancy.monitoring._sequential.HISTORY", 50)
+    test, samples = data(200, shift=1)["mmd"]
+    assert test.update(*samples)[140]
+    assert test.plot().alarms_ is None
+    assert test.to_frame()["position"].tolist() == [*range(150, 200)]
+
+
 @pytest.mark.parametrize(
     ("params", "error", "match"),
     [
-        ({"level": 0}, ValueError, "level == 0"),
+        ({"level": 0}, ValueError, "level == 0, must be a finite number > 0 and <= 1"),
         ({"level": "5%"}, TypeError, "level == '5%'"),
         ({"n_warmup": 3}, ValueError, "n_warmup == 3, must be an integer >= 4"),
         ({"n_components": None}, TypeError, "n_components == None"),
@@ -380,16 +388,60 @@ def test_bad_rows_are_refused(X, Y, match):
 def test_other_columns_are_refused_after_the_warm_up():
     test, (X, Y) = data()["mmd"]
     test.update(X, Y)
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ValueError, match="X is data with 3 columns, must be data with"):
         test.update(draw(2, 3), draw(2, 3))
+
+
+def test_first_rows_say_which_columns_there_are():
+    test = SequentialMMDTest(**FEW)
+    test.update([[1.0, 2.0]], [[2.0, 1.0]])
+    # Lists are arrays.
+    test.update(draw(2), draw(2))
+    table = pd.DataFrame(draw(2), columns=["a", "b"])
+    for other in (draw(1, 3), table):
+        with pytest.raises(ValueError, match="must be data with 2 columns"):
+            test.update(other, other)
+    assert test.n_seen_ == 3
+
+
+def test_one_row_is_not_mistaken_for_a_column():
+    row = pd.DataFrame(draw(1), columns=["a", "b"]).iloc[0]
+    for one in (row, row.to_numpy(), row.tolist()):
+        with pytest.raises(ValueError, match=r"For one row, pass X.reshape\(1, -1\)"):
+            SequentialMMDTest(**FEW).update(one, one)
+    assert SequentialKSDTest(stats.norm(), **FEW).update(draw(30)[:, 0]).shape == (30,)
+
+
+def test_counts_are_numbers_and_codes_are_labels():
+    # Of 20 counts around 50, some are equal.
+    y = np.random.RandomState(0).poisson(50, size=30)
+    test = SequentialHSICTest(**FEW | {"n_warmup": 20})
+    test.update(draw(30), y)
+    assert len(set(y[:20])) < 20
+    assert not any(isinstance(k, IndicatorKernel) for k in test.target_kernels_)
+    test.reset().update(draw(30), y % 3)
+    assert [type(k) for k in test.target_kernels_] == [IndicatorKernel]
+
+
+def test_copies_have_histories_of_their_own():
+    test, samples = data(60)["mmd"]
+    test.update(*samples)
+    other = copy.copy(test)
+    test.update(*samples)
+    assert len(other.to_frame()) == other.n_seen_ == 60
+    assert other.to_frame()["wealth"].iloc[-1] == other.wealth_
 
 
 def test_parameters_do_not_change_in_the_middle():
     test, samples = data()["mmd"]
     test.update(*samples)
+    for change in ({"level": 0.5}, {"n_components": 16}):
+        known = test.get_params()
+        test.set_params(**change)
+        with pytest.raises(ValueError, match=r"since `reset`. Call `reset` again"):
+            test.update(*samples)
+        test.set_params(**known)
     test.n_components = 16
-    with pytest.raises(ValueError, match=r"since `reset`. Call `reset` again"):
-        test.update(*samples)
     assert test.reset().update(*samples).shape == (30,)
 
 

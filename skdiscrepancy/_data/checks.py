@@ -74,8 +74,10 @@ def check_number(
         elif np.isfinite(number) or (value == np.inf and not finite):
             return int(value) if isinstance(value, Integral) else number
     kind = "an integer" if integer else "a finite number" if finite else "a number"
-    above = f"{'>' if strict else '>='} {least}"
-    allowed = f"{kind} {above if most is None else f'from {least} to {most}'}"
+    bounds = f"> {least}" if strict else f">= {least}"
+    if most is not None:
+        bounds = f"{bounds} and <= {most}" if strict else f"from {least} to {most}"
+    allowed = f"{kind} {bounds}"
     if keyword is not None:
         allowed = f"{keyword!r} or {allowed}"
     raise error(f"{name} == {shown(value)}, must be {allowed}{context}.{more}")

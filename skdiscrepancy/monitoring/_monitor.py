@@ -600,6 +600,15 @@ class StreamHistory(BaseEstimator):
 
     _display: ClassVar[str] = "MonitorDisplay"
     _index: ClassVar[str | None] = None
+    _history: array[float]
+
+    def __copy__(self) -> Any:
+        """Return a copy with a history of its own."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        if hasattr(self, "_history"):
+            other._history = self._history[:]
+        return other
 
     def to_frame(self) -> Any:
         """Return the history of the stream as a DataFrame (needs pandas).

@@ -13,8 +13,18 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
-from skdiscrepancy._data.arrays import as_block, n_rows, refuse_blocks, take_rows
+from skdiscrepancy._data.arrays import (
+    as_block,
+    as_labels,
+    count_labels,
+    is_numeric,
+    n_rows,
+    names_of,
+    refuse_blocks,
+    take_rows,
+)
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
@@ -105,6 +115,14 @@ class Bets:
         return largest + np.log(ratios.mean(axis=(-2, -1)))
 
 
+def _form(table: Any) -> str:
+    """Return the type and the columns of rows in words."""
+    if names := names_of(table):
+        return f"a table with the columns {shown(names)}"
+    width, kind = np.shape(table)[1:], "a sparse matrix" if issparse(table) else "data"
+    return f"{kind} with {width[0]} columns" if width else "data with one dimension"
+
+
 def _divided(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return quotients, 0 where the divisor is 0."""
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
@@ -136,13 +154,19 @@ class _LabelKernel(FeatureKernel):
         return np.eye(n_labels + 1)[[self.codes.get(x, n_labels) for x in labels]]
 
 
+def refuse_without_features(kernels: list[Any], sample: Any) -> None:
+    """Refuse kernels that have no random features, or depend on all rows."""
+    for kernel in kernels:
+        if not have_features([kernel], sample):
+            raise ValueError(
+                f"kernel == {shown(kernel)}, must have random features. {WITH_FEATURES}"
+            )
+    refuse_balanced(kernels, IN_STREAM)
+
+
 def row_maps(kernels: list[Any], n: int, seed: int, *samples: Any) -> Any:
     """Return maps to n features of kernels, for rows that come after some samples."""
-    if not have_features(kernels, samples[0]):
-        raise ValueError(
-            f"kernel == {shown(kernels)}, must have random features. {WITH_FEATURES}"
-        )
-    refuse_balanced(kernels, IN_STREAM)
+    refuse_without_features(kernels, samples[0])
     labels = [isinstance(kernel, IndicatorKernel) for kernel in kernels]
     both = zip(kernels, labels, strict=True)
     found = [_LabelKernel(*samples) if own else kernel for kernel, own in both]
@@ -167,6 +191,8 @@ class SequentialTest(StreamHistory):
     # `_read` returns later rows, and `_terms` yields the difference of each row, from a
     # position in the stream on, and what it adds to the witness, or None without a bet.
     _reads = _learn = _read = _terms = cast(Any, None)
+    # Whether one-dimensional data are rows of one number.
+    _takes_numbers = False
 
     def _estimator(self, *model: Any) -> Any:
         """Return an unfitted estimator with the parameters of the test."""
@@ -182,18 +208,21 @@ class SequentialTest(StreamHistory):
         self : estimator
             The test, with a wealth of 1.
         """
+        check_value(self.level, "level")
         check_number(self.n_warmup, "n_warmup", integer=True, least=4)
         check_number(
             self.n_components, "n_components", integer=True, least=1, most=1024
         )
         self._estimator()._check_params()
         params = self.get_params(deep=False)
-        names = params.keys() - {"level", "random_state"}
+        names = params.keys() - {"random_state"}
         self._learnt_from = {name: value_of(params[name]) for name in names}
         self._seeds = draw_seeds(generator_of(self.random_state), 3)
         self._bets = Bets()
         self._warm: list[Any] = []
         self._pending: Any = None
+        # Type and columns of each sample.
+        self._forms: list[str] = []
         # Wealth and p-value of each row.
         self._history = array("d")
         self.n_seen_, self.wealth_, self.pvalue_, self.rejected_ = 0, 1.0, 1.0, False
@@ -205,16 +234,17 @@ class SequentialTest(StreamHistory):
         if not hasattr(self, "_history"):
             self.reset()
         refuse_changed(self, "reset")
-        check_value(self.level, "level")
-        for name, Z in samples.items():
-            refuse_blocks(Z, name, "A sequential test takes rows one by one. ")
-        tables = [Z if name == "y" else as_table(Z) for name, Z in samples.items()]
+        tables = [self._table(Z, name) for name, Z in samples.items()]
         sizes = [n_rows(table) for table in tables]
         if len(set(sizes)) > 1 or not sizes[0]:
             found = " and ".join(map("{} has {} rows".format, samples, sizes))
             raise ValueError(f"{found}, must have the same number, at least 1.")
+        forms = [*map(_form, tables)]
+        for name, form, known in zip(samples, forms, self._forms or forms, strict=True):
+            if form != known:
+                raise ValueError(f"{name} is {form}, must be {known} like rows before.")
         before, n_known = dict(vars(self)), len(self._history)
-        self._bets = copy(self._bets)
+        self._bets, self._forms = copy(self._bets), forms
         try:
             self._take([*samples], tables, sizes[0])
         except BaseException:
@@ -226,6 +256,22 @@ class SequentialTest(StreamHistory):
         if len(self._history) > 4 * HISTORY:
             del self._history[: -2 * HISTORY]
         return pvalues <= self.level
+
+    def _table(self, Z: Any, name: str) -> Any:
+        """Return rows that are not validated yet, lists as arrays."""
+        refuse_blocks(Z, name, "A sequential test takes rows one by one. ")
+        if Z is None or n_rows(Z) is None:
+            raise TypeError(f"{name} == {shown(Z)}, must be an array or a table.")
+        table = Z if name == "y" else as_table(Z)
+        if table is not Z and not self._takes_numbers:
+            raise ValueError(
+                f"{name} has one dimension, must have rows and columns. For one row, "
+                f"pass {name}.reshape(1, -1), and for one column {name}.reshape(-1, 1)."
+            )
+        if isinstance(table, (list, tuple)):
+            texts = any(isinstance(value, str) for value in table)
+            table = np.asarray(table, dtype=object if texts else None)
+        return table
 
     def _take(self, names: list[str], tables: list[Any], n: int) -> None:
         """Learn from rows of the warm-up, and bet on later rows."""
@@ -274,10 +320,9 @@ class SequentialTest(StreamHistory):
 
     def _columns(self) -> dict[str, np.ndarray]:
         """Return the history by columns, one entry for each row of the stream."""
-        if not hasattr(self, "_history"):
-            self.reset()
-        wealth, pvalue = np.array(self._history).reshape(-1, 2)[-HISTORY:].T
-        position = np.arange(self.n_seen_ - len(wealth), self.n_seen_)
+        known = np.array(getattr(self, "_history", ())).reshape(-1, 2)[-HISTORY:]
+        (wealth, pvalue), stop = known.T, getattr(self, "n_seen_", 0)
+        position = np.arange(stop - len(wealth), stop)
         rejected = pvalue <= self.level
         names = "position", "wealth", "pvalue", "rejected"
         return dict(zip(names, (position, wealth, pvalue, rejected), strict=True))
@@ -286,8 +331,10 @@ class SequentialTest(StreamHistory):
         """Return the fields of a display: the wealth, and the first rejection."""
         position, wealth, _, rejected = self._columns().values()
         names = "position", "statistic", "threshold", "alarm", "name"
-        threshold = np.full(len(wealth), 1 / self.level)
+        threshold = np.full(len(wealth), 1 / check_value(self.level, "level"))
         first = rejected & (np.cumsum(rejected) == 1)
+        # If older rows are forgotten, the first rejection may be among them.
+        first[:1] &= position[:1] == 0
         values = position, wealth, threshold, first, "wealth"
         return dict(zip(names, values, strict=True))
 
@@ -374,9 +421,9 @@ class SequentialMMDTest(SequentialTest):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features) or (n_rows,)
+        X : array-like of shape (n_rows, n_features)
             Rows of the first stream, in the order of time.
-        Y : array-like of shape (n_rows, n_features) or (n_rows,)
+        Y : array-like of shape (n_rows, n_features)
             As many rows of the second stream.
 
         Returns
@@ -493,7 +540,7 @@ class SequentialHSICTest(SequentialTest):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features) or (n_rows,)
+        X : array-like of shape (n_rows, n_features)
             Rows of the first variables, in the order of time.
         y : array-like of shape (n_rows, n_targets) or (n_rows,)
             Second variables: numbers, or labels of any type.
@@ -506,7 +553,13 @@ class SequentialHSICTest(SequentialTest):
         return self._update(X=X, y=y)
 
     def _learn(self, estimator: Any, tables: list[Any]) -> tuple[Any, ...]:
-        rows = estimator._learn(*tables, estimator._check_params())[:2]
+        X, y = tables
+        if self.target_kernel == "auto" and not names_of(y):
+            labels = as_labels(y, "y")
+            # Few rows of numbers often have an integer twice.
+            if is_numeric(labels) and 2 * count_labels(labels) > len(labels):
+                estimator.set_params(target_kernel=self.kernel)
+        rows = estimator._learn(X, y, estimator._check_params())[:2]
         kernels = estimator.kernels_, estimator.target_kernels_
         both = zip(kernels, rows, self._seeds[:2], strict=True)
         self._maps = [row_maps(k, self.n_components, s, Z) for k, Z, s in both]
@@ -602,7 +655,7 @@ class SequentialKSDTest(SequentialTest):
     model: Any = None
     _: KW_ONLY
     kernel: Any = ("gaussian", "imq")
-    _reads = KSDEstimator
+    _reads, _takes_numbers = KSDEstimator, True
 
     def update(self, X: ArrayLike) -> np.ndarray:
         """Take new rows, and say for each row whether the test rejects.
@@ -631,10 +684,9 @@ class SequentialKSDTest(SequentialTest):
 
     def _learn(self, estimator: Any, tables: list[Any]) -> tuple[Any, ...]:
         X, _ = estimator._learn(tables[0], estimator._check_params())
-        how = estimator.kernels_, self.n_components, self._seeds[0], X
-        # Refuses kernels without features.
-        row_maps(*how)
-        self._maps, self._source = SteinMaps(*how), estimator
+        how = self.n_components, self._seeds[0], X
+        refuse_without_features(estimator.kernels_, X)
+        self._maps, self._source = SteinMaps(estimator.kernels_, *how), estimator
         return (X,)
 
     def _read(self, tables: list[Any]) -> tuple[Any, ...]:
