@@ -150,8 +150,8 @@ def mmd_test(
     n_corrupted : int or float, default=0
         Number or fraction of rows that may be :ref:`corrupted <corrupted>`.
     n_components : int, "auto" or None, default="auto"
-        Number of random features: "auto" is None (exact) up to 10 000 rows in total, and
-        256 above.
+        Number of random features: "auto" is None (exact) up to 10 000 rows in total,
+        and 256 above.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator` and its method `test`.
 
