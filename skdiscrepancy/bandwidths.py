@@ -355,8 +355,10 @@ def bounds_of(kernels: Iterable[Any]) -> np.ndarray:
 def _bound(part: Any, kernel: Any) -> float:
     """Return the largest value of a part of a kernel, or refuse the kernel."""
     if isinstance(part, RadialKernel):
-        return 1.0
-    if isinstance(part, IndicatorKernel) and not part.balanced:
+        # The bound is that of distances in a Hilbert space.
+        if part.metric is None and part.is_definite(3):
+            return 1.0
+    elif isinstance(part, IndicatorKernel) and not part.balanced:
         return 1.0
     if isinstance(part, ColumnKernel):
         return _bound(part.kernel, kernel)
@@ -364,9 +366,10 @@ def _bound(part: Any, kernel: Any) -> float:
         both = _bound(part.first, kernel), _bound(part.second, kernel)
         return sum(both) if isinstance(part, SumKernel) else prod(both)
     raise ValueError(
-        f"kernel == {kernel!r}, must be a radial kernel, an indicator kernel that is "
+        f"kernel == {kernel!r}, must be a radial kernel that is positive definite "
+        "(without a metric, and Matern kernels with p=2), an indicator kernel that is "
         "not balanced, or a sum or product of them for n_corrupted > 0, because a "
-        "single corrupted row can change an unbounded kernel by any amount."
+        "single corrupted row can change other kernels by any amount."
     )
 
 

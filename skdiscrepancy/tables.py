@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse, vstack
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import (
@@ -447,6 +448,8 @@ def fit_encoder(
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
     if isinstance(fitted, TableEncoder):
         return fitted._fit_tables(tables, titles)
+    if isinstance(fitted, FrozenEstimator):
+        return fitted
     return _run(fitted, "fit", stacked(tables, titles))
 
 

@@ -338,6 +338,51 @@ def test_tables_may_have_categories_and_missing_values():
     assert [line.get_xdata()[0] for line in display.change_lines_] == [70]
 
 
+def test_a_column_that_grows_is_warned_of():
+    table = pd.DataFrame(
+        {"day": pd.date_range("2024", periods=40), "x": noise(40)[:, 0]}
+    )
+    with pytest.warns(UserWarning, match="Column 'day' grows in every row"):
+        change_point_test(table, block_length=1, **FEW)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        change_point_test(table.set_index("day"), **FEW)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_interval_of_a_change_near_an_end_reaches_the_end(first):
+    X = noise(100)
+    X[slice(3) if first else slice(97, None)] += 30
+    result = change_point_test(X, kernel="gaussian", **FEW)
+    assert len(result.intervals) == 1
+    low, high = result.intervals[0]
+    # Sides of fewer than 5 rows are not compared, so the place itself is not found.
+    assert low == 1 and high < 20 if first else low > 80 and high == 99
+
+
+def test_parts_have_the_blocks_of_the_series():
+    e = lfilter([1], [1, -0.5], np.random.RandomState(0).normal(size=120))
+    e[60:] += 8
+    how = {"block_length": "auto", "max_changes": 3, **FEW}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = change_point_test(e, **how)
+    assert result.change_points.tolist() == [60]
+
+
+def test_display_draws_sparse_rows_and_categories():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    X = shifted(60, 30, 3.0) * (np.arange(60) % 3 > 0)[:, np.newaxis]
+    display = change_point_test(csr_array(X), block_length=1, **FEW).plot()
+    scaled = np.ptp(display.lines_[0].get_ydata())
+    assert_allclose(scaled, 0.85)
+    table = pd.DataFrame({"c": ["a"] * 30 + ["b"] * 20, "x": noise(50, 1)[:, 0]})
+    display = change_point_test(table, block_length=1, **FEW).plot()
+    assert list(display.names) == ["c = a", "x"]
+    assert len(set(display.lines_[0].get_ydata())) == 2
+
+
 def test_display_draws_dates_and_intervals():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

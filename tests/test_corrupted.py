@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.frozen import FrozenEstimator
 
 from skdiscrepancy import hsic_column_tests, hsic_test, mmd_column_tests, mmd_test
 from skdiscrepancy._nulls.pvalues import Options, corrupted_test
-from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
+from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel, MaternKernel
+from skdiscrepancy.tables import TableEncoder
 
 ONE = {"kernel": "gaussian", "bandwidth": 1.0}
 TWO = {**ONE, "target_kernel": "gaussian", "target_bandwidth": 1.0}
@@ -72,6 +74,24 @@ def test_margin_is_subtracted_from_the_data_alone():
         assert result.statistics == 5
 
 
+@pytest.mark.parametrize("pooling", ["max", "mean"])
+def test_no_change_within_the_sensitivities_lowers_the_pvalue(pooling):
+    rng = np.random.RandomState(0)
+    for r in [1, 2, 3] * 30:
+        # Few kernels with roots of different sizes, as of narrow and wide kernels.
+        sensitivities = rng.uniform(0.5, 1.5, size=3)
+        roots = 10 + rng.normal(size=(3, 40)) * rng.uniform(0.1, 4, size=(3, 1))
+        roots[:, 0] += rng.uniform(0, 4)
+        moves = r * rng.choice([-1, 1], size=roots.shape)
+        # The worst case for most of the resamples.
+        moves[:, 0], moves[:, 1:30] = r, -r
+        options = Options("permutation", 39, 256, pooling, kernels=[None] * 3)
+        clean = corrupted_test(np.square(roots), sensitivities, options)
+        moved = np.square(roots + moves * sensitivities[:, np.newaxis])
+        options = options._replace(n_corrupted=r)
+        assert corrupted_test(moved, sensitivities, options).pvalue >= clean.pvalue
+
+
 def test_one_row_changes_the_root_by_the_sensitivity_at_most():
     n, far = 40, 1e3
     same = np.zeros((n, 1))
@@ -132,6 +152,14 @@ def test_strong_differences_and_dependences_are_detected():
     assert hsic_test(X[:, 0], labels, n_corrupted=5, random_state=0).pvalue <= 0.01
 
 
+def test_most_corrupted_rows_leave_a_statistic_above_the_margin():
+    X, Y = np.random.RandomState(0).normal(size=(2, 40, 2))
+    # The root of HSIC is at most 1/2, and 8 r (n - 1) / n^2 is subtracted.
+    assert hsic_test(X, Y, n_corrupted=2).n_corrupted == 2
+    with pytest.raises(ValueError, match="n_corrupted == 3, must be at most 2 rows"):
+        hsic_test(X, Y, n_corrupted=3)
+
+
 def test_more_corrupted_rows_have_larger_pvalues():
     rng = np.random.RandomState(1)
     X, Y = rng.normal(size=(2, 100, 2)) + np.reshape([0, 0.7], (2, 1, 1))
@@ -152,7 +180,14 @@ def test_a_fraction_is_a_number_of_all_rows():
 def test_tables_sums_of_kernels_and_features_are_allowed():
     rng = np.random.RandomState(0)
     X, Y = (pd.DataFrame({"a": Z, "b": Z > 0}) for Z in rng.normal(size=(2, 80)) * 3)
-    assert mmd_test(X, Y, n_corrupted=2, random_state=0).pvalue > 0.05
+    # One row of 1e12 would hide a column from an encoder that learns from it.
+    for encoder in ("auto", TableEncoder()):
+        with pytest.raises(ValueError, match="n_corrupted == 2, must be 0 for tables"):
+            mmd_test(X, Y, n_corrupted=2, encoder=encoder)
+    how = {"encoder": FrozenEstimator(TableEncoder().fit(X)), "random_state": 0}
+    assert mmd_test(X, Y, n_corrupted=2, **how).pvalue > 0.05
+    assert mmd_test(X[["a"]], Y[["a"]], n_corrupted=2, encoder=None).pvalue > 0.05
+    assert hsic_test(X[["a"]], Y["b"], n_corrupted=2, encoder=None).pvalue > 0.05
     narrow = GaussianKernel(bandwidth=1.0)
     kernel = narrow + narrow * LaplaceKernel(bandwidth=2.0)
     A, B = rng.normal(size=(2, 80, 1))
@@ -195,9 +230,11 @@ def test_other_resamples_than_permutations_of_rows_are_refused(options):
         mmd_test(X, Y, n_corrupted=1, **options)
 
 
+@pytest.mark.filterwarnings("ignore:.*not positive definite")
 def test_what_cannot_be_bounded_is_refused():
     X, Y = np.random.RandomState(0).normal(size=(2, 40, 2))
-    for kernel in ("energy", "linear", lambda A, B: A @ B.T):
+    indefinite = MaternKernel(nu=1.5, p=1), GaussianKernel(metric="manhattan")
+    for kernel in ("energy", "linear", lambda A, B: A @ B.T, *indefinite):
         with pytest.raises(ValueError, match=r"must be a radial kernel.* n_corrupted"):
             mmd_test(X, Y, n_corrupted=1, kernel=kernel)
         with pytest.raises(ValueError, match=r"must be a radial kernel.* n_corrupted"):
@@ -210,7 +247,7 @@ def test_what_cannot_be_bounded_is_refused():
 def test_bad_numbers_of_rows_are_refused(test):
     X, Y = np.random.RandomState(0).normal(size=(2, 40, 2))
     for number in (-1, np.nan, np.inf, 1.5):
-        with pytest.raises((ValueError, TypeError), match="n_corrupted"):
+        with pytest.raises((ValueError, TypeError), match="or a fraction below 1"):
             test(X, Y, n_corrupted=number)
     with pytest.raises(TypeError, match="n_corrupted"):
         test(X, Y, n_corrupted="few")

@@ -14,6 +14,7 @@ from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.frozen import FrozenEstimator
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -250,6 +251,17 @@ def test_given_transformer_is_cloned_and_used_for_all_data():
     assert mmd.encoder_.transform(Y).shape == (50, 5)
     assert mmd.n_features_in_ == 5
     assert_array_equal(mmd.feature_names_in_, X.columns)
+
+
+def test_a_frozen_transformer_is_not_fitted_again():
+    draws = np.random.RandomState(0).normal(size=(2, 30))
+    X, Y = (pd.DataFrame({"a": Z, "b": Z > 0}) for Z in draws)
+    encoder = TableEncoder().fit(X)
+    expected = mmd_score(encoder.transform(X), encoder.transform(Y), **ONE)
+    frozen = FrozenEstimator(encoder)
+    assert_allclose(mmd_score(X, Y, encoder=frozen, **ONE), expected, rtol=1e-10)
+    with pytest.raises(ValueError, match="not fitted"):
+        mmd_score(X, Y, encoder=FrozenEstimator(TableEncoder()), **ONE)
 
 
 def test_sparse_output_of_a_transformer_is_taken():

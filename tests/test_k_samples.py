@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chisquare, zscore
 
 from skdiscrepancy import k_sample_test, mmd_score, mmd_test
-from skdiscrepancy._nulls.groups import SharedKeys, draw_owners, sample_groups
+from skdiscrepancy._nulls.groups import draw_owners, sample_groups
 from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy.inference import KSampleResult
 from skdiscrepancy.inference._multiple_tests import shaffer_pvalues
@@ -314,6 +314,10 @@ def test_control_has_the_tests_of_its_pairs():
     )
     assert_array_equal(by_label.adjusted_pvalues, result.adjusted_pvalues)
     assert by_label.to_frame()["first"].tolist() == ["y", "y"]
+    assert (result.statistic, result.pvalue) == (
+        result.statistics.max(),
+        result.adjusted_pvalues.min(),
+    )
     two = k_sample_test(*parts[:2], control=0, **ONE, **FEW)
     assert two.adjusted_pvalues[0] == two.pvalue
 
@@ -340,7 +344,7 @@ def drawn_with(keys, sizes, seed):
     """Return the owners of resamples of single rows with shared keys."""
     _, owners, levels = sample_groups(list(sizes), 256)
     options = Options("permutation", len(keys), 256, "max")
-    shared = SharedKeys(keys, np.random.RandomState(seed))
+    shared = keys, np.random.RandomState(seed)
     return draw_owners(owners, levels, options._replace(shared=shared))
 
 
@@ -386,7 +390,7 @@ def test_control_may_have_blocks_clusters_tables_and_features():
     for options in ({"block_length": 3}, {"n_components": 8}):
         result = k_sample_test(*parts, control=0, **options, **ONE, **FEW)
         expected = k_sample_test(*parts, correction="holm", **options, **ONE, **FEW)
-        assert result.pvalue == expected.pvalue
+        assert result.overall.pvalue == expected.pvalue
         if "n_components" not in options:
             statistics = [own.statistics for own in expected.results[:2]]
             assert_allclose([r.statistics for r in result.results], statistics)

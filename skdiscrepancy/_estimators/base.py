@@ -15,6 +15,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.stats import iqr
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._data.arrays import (
@@ -234,9 +235,11 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         on_pairs = paired or settings.on_pairs
         settings = replace(settings, paired=paired, on_pairs=on_pairs)
         options = check_options(*self._methods(settings), **given)
-        number = check_number(n_corrupted, "n_corrupted")
+        context = ", the number of rows, or a fraction below 1"
+        number = check_number(n_corrupted, "n_corrupted", context=context)
         if number >= 1:
-            number = check_number(n_corrupted, "n_corrupted", integer=True)
+            whole: dict[str, Any] = {"integer": True, "context": context}
+            number = check_number(n_corrupted, "n_corrupted", **whole)
         single = options.method == "permutation" and not options.wants_blocks
         if number and (on_pairs or clusters is not None or not single):
             raise ValueError(
@@ -260,6 +263,21 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             # Nobody is warned that rows of one cluster are alike.
             options = options._replace(clusters=clusters, block_length=1)
         return replace(settings, options=options)
+
+    def _with_corrupted(self, options: Any, n_rows: int, most: float) -> Any:
+        """Return the options with a number of corrupted rows, if there are any."""
+        if not options.n_corrupted:
+            return options
+        for name in ("encoder_", "target_encoder_"):
+            own = getattr(self, name, None)
+            if own is not None and not isinstance(own, FrozenEstimator):
+                raise ValueError(
+                    f"n_corrupted == {options.n_corrupted}, must be 0 for tables that "
+                    f"an encoder is fitted to, because {own} learns from the corrupted "
+                    "rows too. Pass encoder=None for numbers, or for other columns "
+                    "encoder=FrozenEstimator(TableEncoder().fit(trusted_rows))."
+                )
+        return options.with_corrupted(n_rows, most)
 
     def _choose_features(self, options: Any, rows: Any, *kernels: list[Any]) -> Any:
         """Return the options with the number of random features, also if "auto"."""

@@ -326,9 +326,10 @@ class HSICEstimator(BaseDiscrepancy):
                     f"n_corrupted == {options.n_corrupted}."
                 )
             self.n_components = None
-            # The root of HSIC is at most that of 1/2, in units of the largest values.
-            most = np.sqrt(0.5) * len(X) ** 2 / (8 * (len(X) - 1))
-            options = options.with_corrupted(len(X), most)
+            # The standard deviation of the entries of a Gram matrix, and so the root of
+            # HSIC, is at most 1/2, in units of the largest values.
+            most = len(X) ** 2 / (16 * (len(X) - 1))
+            options = self._with_corrupted(options, len(X), most)
         options = self._choose_features(options, (X, y), *rules)
         how = self._members(), self.random_state, self._run
         if options.clusters is not None:

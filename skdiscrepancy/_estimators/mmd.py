@@ -535,9 +535,9 @@ class MMDEstimator(BaseDiscrepancy):
         options = options.with_block_length(min(sizes), *columns, remedy=REMEDIES)
         options = options.ready(kernels, self.random_state, run)
         options = self._choose_features(options, samples, kernels)
-        if options.n_corrupted:
-            # Two samples are at most sqrt(2) apart, in units of the largest value.
-            options = options.with_corrupted(sum(sizes), (min(sizes) - 1) // 2)
+        # Two samples are at most sqrt(2) apart, in units of the largest value.
+        most = (min(sizes) - 1) // 2
+        options = self._with_corrupted(options, sum(sizes), most)
         result = samples_test(samples, settings, options)
         return replace(result, _effect=self._effect(*samples, None, None))
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -168,8 +168,9 @@ def draw_owners(owners: np.ndarray, levels: np.ndarray, options: Options) -> np.
             if options.shared is None:
                 row[moving] = row[options.generator.permutation(moving)]
                 continue
-            keys = options.shared.generator.random(len(moving))
-            given = options.shared.keys[i, : np.count_nonzero(owners[moving] == 0)]
+            of_first, generator = options.shared
+            keys = generator.random(len(moving))
+            given = of_first[i, : np.count_nonzero(owners[moving] == 0)]
             keys[: len(given)] = np.where(np.isnan(given), keys[: len(given)], given)
             # Groups with the smallest keys go to the first sample.
             row[moving[np.argsort(keys)]] = row[moving]
@@ -221,35 +222,21 @@ def used_sums(
     return M, counts, of_groups / units, units
 
 
-class SharedKeys(NamedTuple):
-    """Uniform keys of groups of the first sample, which order the groups.
+def shared_keys(options: Options, share: float) -> np.ndarray:
+    """Draw keys that order the groups of the first sample in tests against others.
 
-    Attributes
-    ----------
-    keys : ndarray of shape (n_resamples, n_groups)
-        Keys that several tests share. A test draws its own keys in place of NaN.
-    generator : RandomState or Generator
-        What draws the other keys of a test.
+    A test draws its own keys in place of NaN. The differences between the mean of n
+    rows of the first sample and the means of two other samples of m rows have the
+    correlation m / (n + m). Permutations with the same keys have n / (n + m), because
+    they share n of n + m rows. So a `share` m / n of the keys is equal, or all keys if
+    m > n. If other samples differ in size, m is the smallest one. Correlations are then
+    too small, never too large, and the largest statistic of a resample is too large,
+    never too small.
     """
-
-    keys: np.ndarray
-    generator: Any
-
-    @classmethod
-    def draw(cls, options: Options, share: float) -> SharedKeys:
-        """Draw keys for tests of the first sample against each other sample.
-
-        The differences between the mean of n rows of the first sample and the means of
-        two other samples of m rows have the correlation m / (n + m). Permutations with
-        the same keys have n / (n + m), because they share n of n + m rows. So a `share`
-        m / n of the keys is equal, or all keys if m > n. If other samples differ in
-        size, m is the smallest one. Correlations are then too small, never too large,
-        and the largest statistic of a resample is too large, never too small.
-        """
-        size = (options.n_resamples, max(options.n_groups, 2 * GROUPS_OF_SAMPLE))
-        keys, chances = options.generator.random((2, *size))
-        keys[chances > share] = np.nan
-        return cls(keys, options.generator)
+    size = (options.n_resamples, max(options.n_groups, 2 * GROUPS_OF_SAMPLE))
+    keys, chances = options.generator.random((2, *size))
+    keys[chances > share] = np.nan
+    return keys
 
 
 def permutation_test(

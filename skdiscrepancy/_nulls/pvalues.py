@@ -171,7 +171,8 @@ class Options(NamedTuple):
     # What the user passed, then the cluster of each row of every sample, then the first
     # row of each cluster in the order of the test, and the number of rows.
     clusters: Any = None
-    # Ranks of groups of the first sample that several tests share; see `shared_keys`.
+    # Keys of groups of the first sample that several tests share, see `shared_keys`,
+    # and what draws the other keys of this test.
     shared: Any = None
 
     @property
@@ -205,8 +206,9 @@ class Options(NamedTuple):
         given = self.n_corrupted
         number = int(np.ceil(given * n_rows)) if given < 1 else int(given)
         if number > most:
+            found = f" is {number} rows" if given < 1 else ""
             raise ValueError(
-                f"n_corrupted == {given} is {number} rows, must be at most "
+                f"n_corrupted == {given}{found}, must be at most "
                 f"{int(most)} rows for samples of this size. With more corrupted rows "
                 "the test cannot reject, for any data."
             )
@@ -348,7 +350,9 @@ def corrupted_test(
 
     One changed row changes the root of a V-statistic by its `sensitivity` or less. So r
     changed rows raise the root of the data, relative to those of resamples, by
-    2 r sensitivities or less, which are subtracted [1]_.
+    2 r sensitivities or less, which are subtracted [1]_. In units of sensitivities, the
+    same is true of the largest root and of the mean root of several kernels. It would
+    not be true of roots that are standardised by resamples of corrupted rows.
 
     References
     ----------
@@ -357,9 +361,8 @@ def corrupted_test(
     """
     roots = np.sqrt(np.maximum(check_finite(values), 0))
     observed = roots[:, 0].copy()
-    roots -= roots[:, 1:].mean(axis=1, keepdims=True)
     roots[:, 0] -= 2 * options.n_corrupted * sensitivities
-    result = combine(roots, None, options)
+    result = combine(roots, np.broadcast_to(sensitivities, len(roots)), options)
     return replace(result, statistics=observed, n_corrupted=int(options.n_corrupted))
 
 

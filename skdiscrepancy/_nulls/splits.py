@@ -145,12 +145,14 @@ def find_place(gram: Gram, least: int, confidence: float, options: Options) -> P
         member, best = _as_good(H, bounds, splits, moving, confidence, options)
         rows = bounds[splits]
         first, end = np.flatnonzero(member)[[0, -1]]
-        # A row between two bounds is like the nearer one.
+        # A row between two bounds is like the nearer one, and a row beyond the first
+        # and the last split is like that split.
         near = size - 1
+        low, high = int(rows[first]) - near, int(rows[end]) + near
         place = Place(
             int(rows[best]),
-            int(max(rows[first] - near, least)),
-            int(min(rows[end] + near, n - least)),
+            low if low > least else 1,
+            high if high < n - least else n - 1,
         )
         if size in (1, last):
             return place

@@ -238,7 +238,7 @@ class DiscrepancyResult(SizedResult):
         """Compute a p-value of the hypothesis that the discrepancy is at most delta.
 
         With many rows, even a negligible discrepancy is significant. This one-sided
-        test is approximate.
+        test is approximate. It needs one kernel, or ``pooling="mean"``.
 
         Parameters
         ----------
@@ -253,8 +253,8 @@ class DiscrepancyResult(SizedResult):
         delta = check_number(delta, "delta", strict=True)
         if self.chosen is not None:
             raise ValueError(
-                f"The discrepancy pools {len(self.kernels)} kernels by a maximum, must "
-                "be of one kernel, or of several with pooling='mean', for a p-value."
+                f"The discrepancy pools {len(self.kernels)} kernels by 'fuse' or "
+                "'max', must be of one kernel, or have pooling='mean', for a p-value."
             )
         return self._known_uncertainty().pvalue_above(delta)
 

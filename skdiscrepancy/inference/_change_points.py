@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
-from skdiscrepancy._data.arrays import encode_labels, names_of
+from skdiscrepancy._data.arrays import as_block, encode_labels, names_of
 from skdiscrepancy._data.checks import (
     RUN,
     check_number,
     draw_seeds,
     takes_parameters_of,
+    warn_user,
 )
-from skdiscrepancy._data.frames import as_table, read_columns
+from skdiscrepancy._data.frames import Column, as_table, read_columns
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
@@ -188,14 +190,19 @@ def change_point_test(
     table, [rows], _ = estimator._read([X], settings, (None,), ("X",), ("",))
     n, least_rows = len(rows), 2 * (min_size or MIN_ROWS)
     if n < least_rows:
-        raise ValueError(
-            f"n_samples == {n}, must be >= {least_rows}, because min_size == "
-            f"{min_size or MIN_ROWS} rows are needed before and after a change."
-        )
+        why = f", because min_size == {min_size}" if min_size else ""
+        raise ValueError(f"n_samples == {n}, must be >= {least_rows}{why}.")
+    named = as_table(X, named=True)
+    columns = read_columns(named) if names_of(named) else []
+    _warn_of_growing(columns)
     layout = layout_of(estimator.encoder_, table)
     kernels = collection_of(estimator, [rows], settings.kernels, layout)
     options = estimator._choose_features(settings.options, [rows], kernels)
     options = options.ready(kernels, estimator.random_state, estimator._run)
+    series = columns_of(rows[:], kernels, all_rows=options.wants_blocks)
+    # Both sides of a change in the middle have as many blocks as two samples.
+    series = without_changes(series, _least(n, min_size))
+    options = options.with_block_length(n // 2, series, names=["X"])
     finder = _Finder(rows[:], options, min_size, confidence)
     first = finder.test(0, n)
     # Parts of the series whose tests reject: p-value, statistic, start, stop, test.
@@ -208,9 +215,9 @@ def change_point_test(
             break
         place = finder.place(start, stop, test)
         found.append((place, pvalue, test))
-        least = max(least_rows, MIN_PART * (test.block_length or 1))
+        least = max(least_rows, MIN_PART * (options.block_length or 1))
         # Rows near the place may belong to both sides. Other changes may be further.
-        near = finder._least(stop - start)
+        near = _least(stop - start, min_size)
         left, right = place.row - near, place.row + near
         for a, b in ((start, max(left, place.low)), (min(right, place.high), stop)):
             if b - a >= least and len(found) != max_changes:
@@ -237,7 +244,7 @@ def change_point_test(
         intervals=np.array(intervals, dtype=np.int64).reshape(-1, 2),
         segments=list(pairwise(bounds)),
         overall=first,
-        _series=(*_drawn(as_table(X, named=True), rows), index),
+        _series=(*_drawn(columns, rows), index),
     )
 
 
@@ -251,24 +258,17 @@ class _Finder(NamedTuple):
 
     def test(self, start: int, stop: int) -> TestResult:
         """Test whether some rows change."""
-        options, rows = self.options, self.rows[start:stop]
-        columns = columns_of(rows, options.kernels, all_rows=options.wants_blocks)
-        # Both sides of a change in the middle have as many blocks as two samples.
-        columns = without_changes(columns, self._least(stop - start))
-        options = options.with_block_length((stop - start) // 2, columns, names=["X"])
-        return split_test(self._gram(rows, options), self._least(stop - start), options)
+        core = self._gram(self.rows[start:stop], self.options)
+        return split_test(core, _least(stop - start, self.min_size), self.options)
 
     def place(self, start: int, stop: int, test: TestResult) -> Place:
         """Return the place of a change of some rows, by the kernel of a test."""
         kernel = [self.options.kernels[test.chosen]]
-        options = self.options._replace(kernels=kernel, block_length=test.block_length)
+        options = self.options._replace(kernels=kernel)
         core = self._gram(self.rows[start:stop], options)
-        found = find_place(core, self._least(stop - start), self.confidence, options)
+        least = _least(stop - start, self.min_size)
+        found = find_place(core, least, self.confidence, options)
         return Place(*(start + row for row in found))
-
-    def _least(self, n: int) -> int:
-        """Return the smallest number of rows of a side."""
-        return min(self.min_size or max(MIN_ROWS, n // SHARE), n // 2)
 
     def _gram(self, rows: Any, options: Options) -> Any:
         """Return the Gram of consecutive rows."""
@@ -280,15 +280,40 @@ class _Finder(NamedTuple):
         return core
 
 
-def _drawn(table: Any, rows: Any) -> tuple[list[Any], np.ndarray]:
-    """Return the names and numbers of the columns that a figure draws."""
-    if names_of(table):
-        columns = read_columns(table)[:MAX_DRAWN]
-        numbers = [c.values if c.codes is None else c.codes for c in columns]
-        missing = [c.missing for c in columns]
-        return [c.name for c in columns], np.where(missing, np.nan, numbers).T
-    some = rows[:, :MAX_DRAWN]
-    some = some.toarray() if hasattr(some, "toarray") else some
+def _least(n: int, min_size: int | None) -> int:
+    """Return the smallest number of rows of a side of a part of n rows."""
+    return min(min_size or max(MIN_ROWS, n // SHARE), n // 2)
+
+
+def _warn_of_growing(columns: list[Column]) -> None:
+    """Warn of a column that grows in every row, such as a date, beside others."""
+    for column in columns if len(columns) > 1 else ():
+        if column.codes is None and np.all(column.values[1:] > column.values[:-1]):
+            warn_user(
+                f"Column {column.name!r} grows in every row, so its distribution "
+                "changes everywhere. If it is the time or number of a row, make it the "
+                "index of X."
+            )
+
+
+def _drawn(columns: list[Column], rows: Any) -> tuple[list[Any], np.ndarray]:
+    """Return the names and numbers of the columns that a figure draws.
+
+    A category is drawn as whether it is the most frequent one.
+    """
+    if columns:
+        names, numbers = [], []
+        for column in columns[:MAX_DRAWN]:
+            values, name = column.values, column.name
+            if column.codes is not None:
+                most = np.bincount(column.codes[~column.missing]).argmax()
+                values = np.where(column.missing, np.nan, column.codes == most)
+                name = f"{name} = {column.levels[most]}"
+            names.append(name)
+            numbers.append(values)
+        return names, np.column_stack(numbers)
+    some = as_block(rows)[:, :MAX_DRAWN]
+    some = some.toarray() if issparse(some) else some
     if some.dtype.kind != "f":
         some = np.column_stack([encode_labels(own[:, np.newaxis]) for own in some.T])
     return list(range(some.shape[1])), some

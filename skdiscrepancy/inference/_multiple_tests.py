@@ -69,7 +69,7 @@ from skdiscrepancy._estimators.readers import (
     refuse_other_columns,
 )
 from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
-from skdiscrepancy._nulls.groups import SharedKeys
+from skdiscrepancy._nulls.groups import shared_keys
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult, rank_pvalue
 from skdiscrepancy._nulls.row_order import REMEDIES, columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import holm, sizes_of, step_down
@@ -847,8 +847,9 @@ def k_sample_test(
     """Test whether several samples have the same distribution, and which pairs differ.
 
     A small `pvalue` means that at least two samples differ, in any way. The
-    `adjusted_pvalues` say which pairs, corrected as in [1]_, or with a `control` as in
-    [2]_. Type I errors are exact. Exact kernels take O(n^2) time.
+    `adjusted_pvalues` say which pairs, corrected as in [1]_. With a `control`, they say
+    which samples differ from it [2]_, and `pvalue` is the smallest of them. The type I
+    error of each test is exact. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -939,12 +940,12 @@ def k_sample_test(
                 seeds = draw_seeds(options.generator, len(pairs))
                 if control is not None:
                     share = min(sizes[b] for _, b in pairs) / sizes[pairs[0][0]]
-                    shared = SharedKeys.draw(options, share)
+                    shared = shared_keys(options, share)
             if i > 0 and shared is not None:
                 # All tests order the rows of the control in the same way.
                 options = options.ready(collection, seeds[0], options.run)
                 own_keys = generator_of(seeds[i - 1] + 1)
-                options = options._replace(shared=shared._replace(generator=own_keys))
+                options = options._replace(shared=(shared, own_keys))
             elif i > 0:
                 options = options.ready(collection, seeds[i - 1], options.run)
             some = [rows[a] for a in own]
@@ -956,7 +957,7 @@ def k_sample_test(
             found.append(result)
             line.advance()
     overall, results = found[0], found[1:] or found
-    pvalues = np.array([result.pvalue for result in results])
+    statistics, pvalues = np.array([(own.statistic, own.pvalue) for own in results]).T
     adjust = partial(adjust_pvalues, correction=correction)
     if correction == "shaffer":
         adjust = partial(shaffer_pvalues, n_samples=len(rows))
@@ -964,13 +965,15 @@ def k_sample_test(
     if correction != "dunnett":
         least = np.full(len(pairs), 1 / (1 + options.n_resamples))
         warn_if_powerless(adjust(least), correction, "pair", options.n_resamples)
+    # Treatments may differ from each other and not from a control.
+    against = control is not None
     return KSampleResult(
-        statistic=overall.statistic,
-        pvalue=overall.pvalue,
+        statistic=float(statistics.max()) if against else overall.statistic,
+        pvalue=float(adjusted.min()) if against else overall.pvalue,
         sample_names=names,
         sizes=sizes,
         pairs=pairs,
-        statistics=np.array([result.statistic for result in results]),
+        statistics=statistics,
         pvalues=pvalues,
         adjusted_pvalues=adjusted,
         correction=correction,
