@@ -1,7 +1,6 @@
 """The code of the page on other packages, run with these packages.
 
-causal-learn and river are not in the extra `test`: river needs newer releases of numpy
-and scipy than the oldest ones that this package supports.
+They are in the extra `adapters`.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
