@@ -134,6 +134,8 @@ def coverage(draws, first):
         ("shift of 1.5, AR(.5)", shifted_series, 100, "auto"),
         ("scale times 2", lambda s: scaled(s, 200), 100, None),
         ("shift of 0.5", lambda s: shifted(s, 1000, 2, 400, 0.5), 400, None),
+        # Intervals are shown only if the test rejects, which is rare here.
+        ("shift of 0.4", lambda s: shifted(s, 200, 2, 100, 0.4), 100, None),
     ]
     for what, draw, true, block_length in cases:
         covered, lengths, power = [], [], []
