@@ -17,8 +17,6 @@ from case import OURS
 from cases import CASES
 
 RESULTS = Path(__file__).resolve().parent / "results"
-# Where a case was measured twice, the first of these counts.
-FOLDERS = ("", "testing", "one_column")
 NUMBA = " + numba"
 
 
@@ -103,16 +101,9 @@ def designs(results):
 
 
 def measurements(results):
-    """Return all measurements; those of the last folders are for cases of their own."""
-    rows, seen = [], set()
-    for folder in FOLDERS:
-        path = results / folder / "measurements.csv"
-        if path.exists():
-            with path.open(newline="") as file:
-                new = [row for row in csv.DictReader(file) if row["case"] not in seen]
-            rows += new
-            seen.update(row["case"] for row in new)
-    return rows
+    """Return all measurements."""
+    with (results / "measurements.csv").open(newline="") as file:
+        return [*csv.DictReader(file)]
 
 
 def table_of(module, contender):

@@ -283,24 +283,10 @@ STUDIES = (
     ),
     Study(
         "comparisons.csv",
-        "Scores beside other packages",
+        "Scores, tests and selectors beside other packages",
         "python benchmarks/run.py",
         "Time or memory of the alternative divided by ours. "
         ":doc:`appendix/benchmarks` has tables by package.",
-        ("ratio",),
-    ),
-    Study(
-        "testing/targets.csv",
-        "Tests beside code by hand",
-        'python benchmarks/run.py --only "test-*"',
-        "CPU time of the alternative divided by ours.",
-        ("ratio",),
-    ),
-    Study(
-        "one_column/targets.csv",
-        "Single columns",
-        'python benchmarks/run.py --only "*column*"',
-        "Time of the alternative divided by ours.",
         ("ratio",),
     ),
 )
