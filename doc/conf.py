@@ -52,11 +52,11 @@ def methods_of(cls):
         if not bases or re.match(r"_(?!_call__)|set_\w+_request|get_metadata", name):
             continue
         base = bases[0]
-        package = base.__module__.rpartition(".")[0]
-        if base is not cls and base.__name__ in dir(sys.modules.get(package)):
-            others.setdefault(f":class:`~{package}.{base.__name__}`", []).append(name)
-        elif base.__module__.startswith("sklearn."):
+        public = base.__module__.partition("._")[0]
+        if base.__module__.startswith("sklearn."):
             others.setdefault("scikit-learn", []).append(name)
+        elif base is not cls and base.__name__ in dir(sys.modules[public]):
+            others.setdefault(f":class:`~{public}.{base.__name__}`", []).append(name)
         else:
             own.append(name)
     return own, others

@@ -295,7 +295,7 @@ def test_fitted_models_are_compared_and_others_refused():
         (
             lambda X: mmd_compare(X, X, X).confidence_interval(95),
             ValueError,
-            "confidence == 95, must be a finite number from 0 to 1, 0 and 1 excluded",
+            "confidence == 95, must be a finite number > 0 and < 1",
         ),
         (lambda X: mmd_compare(X, X[:3], X), ValueError, "n_samples == 3"),
         (lambda X: mmd_compare(X, [X], X), ValueError, "candidate 0 is a list of bl"),

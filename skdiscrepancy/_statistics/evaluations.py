@@ -289,10 +289,9 @@ class DiscrepancyResult(SizedResult):
 
 def check_level(level: Any, name: str = "level") -> float:
     """Return a level, or raise an error unless it is above 0 and below 1."""
-    context = ", 0 and 1 excluded"
-    level = check_number(level, name, strict=True, most=1, context=context)
+    level = check_number(level, name, strict=True, context=" and < 1")
     if level >= 1:
-        raise ValueError(f"{name} == {level}, must be > 0 and < 1.")
+        raise ValueError(f"{name} == {level}, must be a finite number > 0 and < 1.")
     return level
 
 

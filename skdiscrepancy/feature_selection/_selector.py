@@ -566,7 +566,7 @@ class HSICSelector(TableSelector, BaseEstimator):
     See Also
     --------
     HSICSelectorCV : Chooses the number by cross-validation.
-    ColumnCKA : Scores single columns.
+    skdiscrepancy.feature_selection.ColumnCKA : Scores single columns.
 
     References
     ----------
