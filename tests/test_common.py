@@ -559,7 +559,7 @@ def is_result(public):
 
 def says(name, docstring):
     """Tell whether a docstring has an entry of a name, maybe with other names."""
-    return re.search(rf"^(\w+, )*\*?{name}(, \w+)* : ", docstring, re.MULTILINE)
+    return re.search(rf"^(\w+, )*\**{name}(, \w+)* : ", docstring, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("module", "name"), list(public_objects()))
