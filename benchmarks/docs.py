@@ -27,9 +27,10 @@ Measurements
 ============
 Every measured figure on these pages comes from a script that you can run. Each line
 names the script, the commit with its last results, and the file with all figures. For
-some columns, it has the range and the median over all lines of the file.
+some columns, it has the range and the median over all lines.
 
-- Settings were chosen on other random seeds than the seeds that these figures use.
+- Settings were chosen on other random seeds than these figures use, with :ref:`an
+  exception <validation_power>`.
 - A rate p of n draws has a standard error of :math:`\\sqrt{p (1 - p) / n}`, which is
   .007 for .05 of 1000 draws.
 - Times are CPU times of one thread unless the file has a column of threads.
@@ -149,7 +150,7 @@ STUDIES = (
         "thinning.csv",
         "Thinning",
         "python benchmarks/thinning.py",
-        "MMD to the full sample of 100 selected rows, divided by that of random "
+        "MMD to the full sample of 100 selected rows, divided by the MMD of random "
         "subsets.",
         ("ratio",),
     ),

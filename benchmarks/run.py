@@ -2,7 +2,7 @@
 
 Usage: ``python benchmarks/run.py [--quick] [--only NAME] [--repeats N]
 [--output DIR]``. Every contender of a case is measured in a process of its own. Prints
-tables, writes them as CSV, and draws a figure. A full run takes about 40 minutes and
+tables, writes them as CSV, and draws a figure. A full run takes about 50 minutes and
 renews the page of the documentation; a quick one has fewer rows, shares processes to
 save their start, takes two minutes and renews nothing.
 """
