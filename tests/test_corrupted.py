@@ -38,11 +38,16 @@ def test_statistic_is_the_root_of_the_v_statistic(design):
     rng = np.random.RandomState(0)
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(40, 2)) + 1
     result = mmd_test(X, Y, n_corrupted=2, design=design, **ONE)
-    assert_allclose(result.statistics, [biased_mmd(X, Y)], rtol=1e-10)
+    root = biased_mmd(X, Y)
+    assert_allclose(result.statistics, [root], rtol=1e-10)
+    # In units of what one row changes, less twice the allowed rows.
+    assert_allclose(result.statistic, root / (np.sqrt(2) / 30) - 4, rtol=1e-9)
     assert result.n_corrupted == 2
     Z = X + rng.normal(size=X.shape)
     result = hsic_test(X, Z, n_corrupted=1, design=design, **TWO)
-    assert_allclose(result.statistics, [biased_hsic(X, Z)], rtol=1e-10)
+    root = biased_hsic(X, Z)
+    assert_allclose(result.statistics, [root], rtol=1e-10)
+    assert_allclose(result.statistic, root / (4 * 29 / 30**2) - 2, rtol=1e-9)
 
 
 def test_resamples_are_roots_of_v_statistics_of_permuted_rows():
@@ -89,7 +94,10 @@ def test_no_change_within_the_sensitivities_lowers_the_pvalue(pooling):
         clean = corrupted_test(np.square(roots), sensitivities, options)
         moved = np.square(roots + moves * sensitivities[:, np.newaxis])
         options = options._replace(n_corrupted=r)
-        assert corrupted_test(moved, sensitivities, options).pvalue >= clean.pvalue
+        found = corrupted_test(moved, sensitivities, options)
+        assert found.pvalue >= clean.pvalue
+        assert found.pvalues.min() >= clean.pvalues.min()
+        assert pooling == "mean" or found.pvalues.min() == found.pvalue
 
 
 def test_one_row_changes_the_root_by_the_sensitivity_at_most():
@@ -175,6 +183,8 @@ def test_a_fraction_is_a_number_of_all_rows():
     assert hsic_test(X, Y, n_corrupted=0.021).n_corrupted == 2
     assert "n_corrupted=2" in repr(hsic_test(X, Y, n_corrupted=2))
     assert mmd_test(X, Y, n_corrupted=0).n_corrupted is None
+    # In floating point, .07 times 100 is more than 7.
+    assert mmd_test(X[:50], Y[:50], n_corrupted=0.07).n_corrupted == 7
 
 
 def test_tables_sums_of_kernels_and_features_are_allowed():
@@ -213,6 +223,17 @@ def test_columns_have_corrupted_rows_too():
     target = np.sign(Y["b"])
     found = hsic_column_tests(Y, target, n_corrupted=2, random_state=0)
     assert (found.pvalues < 0.05).tolist() == [False, True]
+    X.loc[3, "a"] = np.nan
+    with pytest.raises(ValueError, match="Column 'a': n_corrupted == 2, must be 0 for"):
+        mmd_column_tests(X, Y, n_corrupted=2)
+
+
+@pytest.mark.parametrize("pooling", ["fuse", "agg"])
+def test_poolings_that_one_row_can_change_by_any_amount_are_refused(pooling):
+    X, Y = np.random.RandomState(0).normal(size=(2, 40, 2))
+    for test in (mmd_test, hsic_test):
+        with pytest.raises(ValueError, match=f"pooling == '{pooling}', must be 'max'"):
+            test(X, Y, n_corrupted=1, pooling=pooling)
 
 
 @pytest.mark.parametrize(

@@ -369,6 +369,16 @@ def test_norms_of_one_column_have_the_same_median():
     assert_allclose(drawn, [median_bandwidth(X)] * 2)
 
 
+def test_median_of_a_table_is_that_of_its_encoded_columns():
+    X = pd.DataFrame(draw(30, 30)[0] * [1, 1000], columns=["a", "b"])
+    X["label"] = np.where(X["a"] > 0, "high", "low")
+    hsic = HSICEstimator(kernel="gaussian", n_bandwidths=3).fit(X, X["a"])
+    display = BandwidthDisplay.from_estimator(hsic, X, X["a"])
+    [line] = display.median_lines_
+    expected = median_bandwidth(hsic.encoder_.transform(X))
+    assert_allclose(line.get_xdata()[0], expected)
+
+
 def test_hsic_has_the_largest_statistic_over_the_kernels_on_y():
     X, Y = draw(30, 30)
     y = X[:, 0] + 0.3 * Y[:, 0]

@@ -96,6 +96,18 @@ def test_wealth_of_dependence_agrees_with_lists_of_numbers():
     assert_array_equal(found[WARMUP::2], np.append(1, found[WARMUP + 1 : -1 : 2]))
 
 
+def test_a_warm_up_of_odd_length_leaves_out_its_last_row():
+    X = draw(25)
+    y = X[:, 0] + draw(25, 1, 1)[:, 0]
+    how = {**LINEAR, "n_warmup": 5, "target_kernel": "linear"}
+    found = histories(SequentialHSICTest(**how), X, y)
+    changes = []
+    for i in (0, 2, *range(5, 25, 2)):
+        slope = y[i] - y[i + 1]
+        changes.append([(a - b) * slope for a, b in zip(X[i], X[i + 1], strict=True)])
+    assert_allclose(found[6::2], wealth_by_hand(changes, changes, 2))
+
+
 def test_wealth_of_a_model_agrees_with_stein_features_by_hand():
     X, scale = draw(20, 1) + 0.5, 2.0
     test = SequentialKSDTest(
@@ -230,6 +242,18 @@ def test_refused_row_changes_nothing(name):
         assert getattr(test, "n_seen_", 0) == stop
     test.update(*(Z[11:] for Z in samples))
     assert_array_equal(test._columns()["wealth"], expected)
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_long_streams_without_an_effect_lose_all_wealth(name):
+    test, samples = data()[name]
+    test.update(*samples)
+    pvalue = test.pvalue_
+    # As after some 100 000 rows.
+    test._bets.log_wealths = test._bets.log_wealths - 800
+    test.update(*samples)
+    assert 0 <= test.wealth_ < 1e-300
+    assert test.pvalue_ == pvalue
 
 
 def test_constant_rows_never_win_a_bet():

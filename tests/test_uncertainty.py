@@ -234,8 +234,10 @@ def test_pvalue_above_is_the_tail_of_pearson_with_three_moments(skewness):
     assert_allclose(found, expected, rtol=1e-6)
 
 
-def test_pvalue_above_the_lower_bound_is_half_of_what_the_interval_leaves():
-    noise = Noise(linear=4e-3, squares=1e-4, cubes=1e-7, largest=0.02, bias=0.05)
+@pytest.mark.parametrize("n_rows", [8, 60, np.inf])
+def test_pvalue_above_the_lower_bound_is_half_of_what_the_interval_leaves(n_rows):
+    moments = {"linear": 4e-3, "squares": 1e-4, "cubes": 1e-7, "largest": 0.02}
+    noise = Noise(**moments, bias=0.05, n_rows=n_rows)
     low, _ = quadratic_interval(0.2, noise, 0.9)
     assert_allclose(quadratic_pvalue(0.2, noise, low), 0.05, rtol=1e-6)
 

@@ -164,6 +164,12 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
         (TypeError, lambda v: isinstance(v, (*NUMBERS, np.bool_)), "an integer >= 0"),
         (ValueError, lambda v: 0 <= v <= LARGEST, "an integer >= 0, below 2**63"),
     ],
+    "block_length": {
+        **COUNT,
+        "keyword": "auto",
+        "optional": True,
+        "context": ", or None for independent rows",
+    },
     "n_components": {
         **COUNT,
         "most": 2**20,

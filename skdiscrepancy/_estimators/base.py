@@ -248,6 +248,12 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 "design='u' or design='v', and neither `paired`, `second_order`, "
                 "`clusters` nor `block_length`."
             )
+        if number and options.pooling not in ("max", "mean"):
+            raise ValueError(
+                f"pooling == {options.pooling!r}, must be 'max' or 'mean' for "
+                f"n_corrupted == {n_corrupted}, because a corrupted row can change "
+                "other poolings of all resamples by any amount."
+            )
         options = options._replace(n_corrupted=number)
         if clusters is not None:
             wrong = [f"{n} == {v!r}" for n, v in given.items() if v != WHOLE.get(n, v)]
@@ -265,9 +271,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         return replace(settings, options=options)
 
     def _with_corrupted(self, options: Any, n_rows: int, most: float) -> Any:
-        """Return the options with a number of corrupted rows, if there are any."""
-        if not options.n_corrupted:
-            return options
+        """Return the options with a number of corrupted rows."""
         for name in ("encoder_", "target_encoder_"):
             own = getattr(self, name, None)
             if own is not None and not isinstance(own, FrozenEstimator):

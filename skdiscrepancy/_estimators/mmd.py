@@ -35,7 +35,7 @@ from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.readers import Reader, layout_of
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
+from skdiscrepancy._gram.run import Work, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.clusters import clusters_of_samples_test
 from skdiscrepancy._nulls.groups import (
     one_sample_methods,
@@ -253,26 +253,28 @@ class MMDEstimator(BaseDiscrepancy):
     r"""Squared maximum mean discrepancy to a reference sample.
 
     `score` measures how much a sample differs from the reference, for example by data
-    drift (covariate shift). It is the unbiased estimator [1]_ (Lemma 6), pooled over
-    kernels [2]_, in O(n^2) time. A grid search cannot tune it, because it compares
-    folds of one sample.
+    drift (covariate shift). It pools unbiased estimates [1]_ (Lemma 6) of many kernels
+    [2]_, each divided by its scale, in O(n^2) time. A grid search cannot tune it,
+    because it compares folds of one sample.
 
     Read more in the :ref:`User Guide <mmd>`.
 
     Parameters
     ----------
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or functions.
+        Kernels: names (see :func:`~skdiscrepancy.kernels.check_kernel`), objects of
+        :mod:`skdiscrepancy.kernels`, or functions.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of kernels without their own; see :ref:`kernels`.
+        Bandwidths of kernels without their own; see :ref:`kernels`. "median" is the
+        median distance between rows. "grid" and "dyadic" are several around it.
     n_bandwidths : int or None, default=None
         Size of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of rows to use; see :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
-        Use pairs (X_i, Y_i) also for "u" and "v".
+        Pair row i of both samples, also for "u" and "v".
     normalize : bool, default=True
-        Divide each statistic by its scale.
+        Divide each statistic by its scale, a standard deviation.
     squared : bool, default=True
         False takes square roots. Needs ``design="v"`` and ``normalize=False``.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
@@ -280,7 +282,8 @@ class MMDEstimator(BaseDiscrepancy):
     fuse_nu : "auto" or float, default="auto"
         Larger values bring "fuse" closer to "max".
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables; see :ref:`tables`.
+        "auto" applies a :class:`~skdiscrepancy.TableEncoder` to DataFrames; see
+        :ref:`tables`.
     n_components : int or None, default=None
         Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
@@ -293,7 +296,7 @@ class MMDEstimator(BaseDiscrepancy):
     Attributes
     ----------
     reference_ : ndarray or csr_array of shape (n_samples, n_features)
-        Reference sample, not copied. Do not change it.
+        Encoded reference sample. An array is not copied, so do not change it.
     reference_weight_ : ndarray of shape (n_samples,) or None
         Weights of its rows, with sum 1.
     kernels_ : list of kernel objects
@@ -339,6 +342,8 @@ class MMDEstimator(BaseDiscrepancy):
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> MMDEstimator:
         """Keep the reference sample and choose the kernels.
+
+        Bandwidths come from the reference alone, so scores of batches are comparable.
 
         Parameters
         ----------
@@ -448,8 +453,9 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> TestResult:
         """Test whether a sample has the distribution of the reference sample.
 
-        Bandwidths come from both samples, and "grid" becomes "dyadic". The test ignores
-        `normalize`, `squared`, `fuse_nu` and the `pooling` of the estimator.
+        Bandwidths come from both samples, and "grid" becomes "dyadic" if `n_bandwidths`
+        is None. The test ignores `normalize`, `squared`, `fuse_nu` and the `pooling` of
+        the estimator.
 
         Parameters
         ----------
@@ -458,8 +464,8 @@ class MMDEstimator(BaseDiscrepancy):
         y : array-like of shape (n_samples,) or None, default=None
             Ignored.
         method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
-            Null distribution: "permutation", "swap" of pairs (both exact), or
-            "asymptotic" for the designs "x", "l" and "b".
+            Null distribution: "auto" is "permutation", for pairs of rows "swap" (both
+            exact), and for the designs "x", "l" and "b" "asymptotic".
         n_resamples : int, default=999
             Number of resamples.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
@@ -515,7 +521,7 @@ class MMDEstimator(BaseDiscrepancy):
 
         `table` is the layout of the columns, for kernels on some columns.
         """
-        options, on_pairs = settings.options, settings.on_pairs
+        options, on_pairs, run = settings.options, settings.on_pairs, self._run
         sizes = list(map(len, samples))
         if settings.paired and sizes[0] != sizes[1]:
             raise ValueError(
@@ -528,16 +534,17 @@ class MMDEstimator(BaseDiscrepancy):
                 f"n_samples == {min(sizes)}, must be >= 2 for an MMD test."
             )
         kernels = collection_of(self, samples, settings.kernels, table)
-        all_rows, run = options.wants_blocks, Run(self.n_jobs, self.verbose)
+        all_rows = options.wants_blocks
         columns = [columns_of(Z, kernels, all_rows=all_rows) for Z in samples]
         if on_pairs:
             columns = [differences(*columns)]
         options = options.with_block_length(min(sizes), *columns, remedy=REMEDIES)
         options = options.ready(kernels, self.random_state, run)
         options = self._choose_features(options, samples, kernels)
-        # Two samples are at most sqrt(2) apart, in units of the largest value.
-        most = (min(sizes) - 1) // 2
-        options = self._with_corrupted(options, sum(sizes), most)
+        if options.n_corrupted:
+            # Two samples are at most sqrt(2) apart, in units of the largest value.
+            most = (min(sizes) - 1) // 2
+            options = self._with_corrupted(options, sum(sizes), most)
         result = samples_test(samples, settings, options)
         return replace(result, _effect=self._effect(*samples, None, None))
 
@@ -672,7 +679,7 @@ class MMDEstimator(BaseDiscrepancy):
         Parameters
         ----------
         batches : iterable, array-like or DataFrame
-            Samples, or one sample to divide.
+            Samples, or one sample to divide by `batch_size` or `by`.
         batch_size : int or None, default=None
             Number of consecutive rows of each batch.
         by : str or None, default=None
@@ -845,8 +852,13 @@ def mmd_score(
 ) -> float:
     """Compute the squared maximum mean discrepancy (MMD) between two samples.
 
-    By default, the estimator is unbiased: for equal distributions, scores scatter
-    around zero and may be negative. Shared rows lower the score. Takes O(n^2) time.
+    By default, the score is a smooth maximum over kernels of unbiased estimates, each
+    divided by its scale. Bandwidths come from both samples. For equal distributions,
+    scores scatter around zero and may be negative. Shared rows lower the score. Takes
+    O(n^2) time.
+
+    The textbook estimate needs ``kernel="gaussian"``, ``bandwidth="median"``,
+    ``normalize=False`` and ``pooling=None``.
 
     Read more in the :ref:`User Guide <mmd>`.
 

@@ -49,8 +49,9 @@ LEAST_DIAGONAL = 2.0**-300
 
 def accurate_group_sums(gram: Gram, bounds: np.ndarray) -> GroupSums:
     """Sum over all pairs of groups, in float64 if float32 has no squares."""
-    sums = gram.group_sums(bounds)
-    groups, squares, diagonal = sums
+    groups, squares, diagonal = gram.group_sums(bounds)
+    if diagonal is None:
+        diagonal = np.add.reduceat(gram.diagonal(), bounds[:-1], axis=1)
     check_finite(groups)
     # Features may leave out the squares.
     nonzero = np.any(groups, axis=(1, 2))[: len(squares)]
@@ -60,10 +61,8 @@ def accurate_group_sums(gram: Gram, bounds: np.ndarray) -> GroupSums:
             return accurate_group_sums(DoubleGram(gram), bounds)
         # Beside a diagonal with squares, values without squares are those of a narrow
         # kernel, which vanishes.
-        diagonal = gram.diagonal() if diagonal is None else diagonal
         refuse(lost & (np.abs(diagonal).max(axis=1) < LEAST_DIAGONAL))
-    check_finite(squares)
-    return sums
+    return GroupSums(groups, check_finite(squares), diagonal)
 
 
 # Resamples that are evaluated at a time, and columns of a matrix for their products.
@@ -194,10 +193,7 @@ def used_sums(
     """
     clusters, in_rows = options.clusters, options.units == "rows"
     of_rows = bounds if clusters is None else clusters[bounds]
-    sums = accurate_group_sums(gram, of_rows)
-    M, diagonal = sums.groups, sums.diagonal
-    if diagonal is None:
-        diagonal = np.add.reduceat(gram.diagonal(), of_rows[:-1], axis=1)
+    M, _, diagonal = accurate_group_sums(gram, of_rows)
     # A function f(x) + f(x') added to a kernel changes similarities, but no MMD. So
     # similarities count only if k(x, x) is constant, or for covariances.
     parts = np.ones(bounds[-1]) if clusters is None else 1 / np.diff(clusters)
@@ -205,16 +201,15 @@ def used_sums(
     varies = means.min(axis=1) <= (1 - CONSTANT) * means.max(axis=1)
     varies &= np.array([not isinstance(k, CovarianceKernel) for k in options.kernels])
     total, of_groups = check_finite(np.abs(M).sum(axis=(1, 2))), M.sum(axis=2)
-    reach = -1 if in_rows else 0 if options.block_length is None else 1
-    counts, every = far_pairs(bounds, owners, reach), np.arange(len(owners))
-    if in_rows and unbiased:
-        counts[every, every] -= np.diff(bounds)
-    elif in_rows:
-        M[:, every, every] += diagonal
+    sizes, every = np.diff(bounds), np.arange(len(owners))
+    if in_rows:
+        counts = np.multiply.outer(sizes, sizes) - unbiased * np.diag(sizes)
+        M[:, every, every] += 0 if unbiased else diagonal
     else:
+        counts = far_pairs(bounds, owners, 0 if options.block_length is None else 1)
         M[:, counts == 0] = 0
         # As if no pairs were left out.
-        shares = np.diff(bounds) * bounds[-1] / counts.sum(axis=1)
+        shares = sizes * bounds[-1] / counts.sum(axis=1)
         of_groups = shares * M.sum(axis=2)
         M = centre_used(M, counts)
     of_groups[varies] = 0
@@ -381,8 +376,7 @@ def _n_arrangements(owners: np.ndarray, levels: np.ndarray, sizes: list[int]) ->
 def far_pairs(bounds: np.ndarray, owners: Any, reach: int) -> np.ndarray:
     """Return how many pairs of rows of each pair of groups enter a statistic.
 
-    None of a group with itself, and with the next `reach` groups of the same sample. A
-    `reach` of -1 leaves out no pairs.
+    None of a group with itself, and with the next `reach` groups of the same sample.
     """
     position, sizes = np.arange(len(bounds) - 1), np.diff(bounds)
     near = np.abs(np.subtract.outer(position, position)) <= reach

@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from skdiscrepancy._data.checks import check_number, draw_seeds, generator_of, warn_user
-from skdiscrepancy._gram.run import QUIET, Run, one_openmp_thread, run_all
-from skdiscrepancy._nulls.row_order import (
-    check_block_length,
-    rows_of_blocks,
-    warn_if_dependent,
+from skdiscrepancy._data.checks import (
+    check_number,
+    check_value,
+    draw_seeds,
+    generator_of,
+    warn_user,
 )
+from skdiscrepancy._gram.run import QUIET, Run, one_openmp_thread, run_all
+from skdiscrepancy._nulls.row_order import rows_of_blocks, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import SizedResult
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._names import kernel_columns
@@ -67,7 +69,7 @@ class TestResult(SizedResult):
     change : {"location or shape", "scale, spread or correlation"} or None
         What mostly changed; meaningful if the test rejects.
     block_length, n_components, n_clusters, n_corrupted : int or None
-        Rows per block, random features, clusters, corrupted rows.
+        Rows per block, numbers of random features, clusters and corrupted rows, if any.
 
     See Also
     --------
@@ -204,7 +206,7 @@ class Options(NamedTuple):
     def with_corrupted(self, n_rows: int, most: float) -> Options:
         """Return the options with a number of corrupted rows, at most so many."""
         given = self.n_corrupted
-        number = int(np.ceil(given * n_rows)) if given < 1 else int(given)
+        number = int(np.ceil(round(given * n_rows, 9))) if given < 1 else int(given)
         if number > most:
             found = f" is {number} rows" if given < 1 else ""
             raise ValueError(
@@ -238,7 +240,7 @@ def check_options(
 
     `for_blocks` are the methods for a series. `setting` is for the error message.
     """
-    block_length = check_block_length(block_length)
+    block_length = check_value(block_length, "block_length")
     if method != "auto" and method not in allowed:
         raise ValueError(
             f"method == {method!r}, must be one of {('auto', *allowed)} for {setting}."
@@ -324,7 +326,7 @@ def combine(values: np.ndarray, scale: Any, options: Options) -> TestResult:
         z /= deviations[useful, np.newaxis]
         chosen = int(np.flatnonzero(useful)[z[:, 0].argmax()])
         scaled = values / scale[useful, np.newaxis]
-        pooled = aggregate(z) if pooling == "agg" else _pool(scaled, pooling)
+        pooled = aggregate(z) if pooling == "agg" else POOLED[pooling](scaled)
         largest = z.max(axis=0)
         pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
     return TestResult(
@@ -361,9 +363,18 @@ def corrupted_test(
     """
     roots = np.sqrt(np.maximum(check_finite(values), 0))
     observed = roots[:, 0].copy()
+    sensitivities = np.broadcast_to(sensitivities, len(roots))
     roots[:, 0] -= 2 * options.n_corrupted * sensitivities
-    result = combine(roots, np.broadcast_to(sensitivities, len(roots)), options)
-    return replace(result, statistics=observed, n_corrupted=int(options.n_corrupted))
+    result = combine(roots, sensitivities, options)
+    scaled = roots / sensitivities[:, np.newaxis]
+    largest = scaled.max(axis=0)
+    return replace(
+        result,
+        statistics=observed,
+        pvalues=np.array([rank_pvalue(largest, own) for own in scaled[:, 0]]),
+        chosen=None if result.chosen is None else int(scaled[:, 0].argmax()),
+        n_corrupted=int(options.n_corrupted),
+    )
 
 
 def aggregate(z: np.ndarray) -> np.ndarray:
@@ -393,15 +404,17 @@ def rank_pvalue(values: np.ndarray, observed: float, ties: float = TIES) -> floa
     return float(np.mean(values >= observed - tolerance))
 
 
-def _pool(scaled: np.ndarray, pooling: str) -> np.ndarray:
-    if pooling == "mean":
-        return scaled.mean(axis=0)
-    if pooling == "max":
-        return scaled.max(axis=0)
-    # The parameter of the smooth maximum, in units of the standard deviation of a
-    # statistic. All resamples share it.
-    rate = 3 / scaled.std(axis=1).mean()
-    return fuse(scaled, rate)
+def _smooth_maximum(scaled: np.ndarray) -> np.ndarray:
+    # In units of the standard deviation of a statistic. All resamples share it.
+    return fuse(scaled, 3 / scaled.std(axis=1).mean())
+
+
+# Poolings of statistics that are divided by their scales.
+POOLED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "mean": partial(np.mean, axis=0),
+    "max": partial(np.max, axis=0),
+    "fuse": _smooth_maximum,
+}
 
 
 def parametric_test(

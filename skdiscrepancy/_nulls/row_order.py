@@ -13,7 +13,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.stats import norm, rankdata
 
 from skdiscrepancy._data.arrays import encode_labels
-from skdiscrepancy._data.checks import check_number, shown, warn_user
+from skdiscrepancy._data.checks import shown, warn_user
 from skdiscrepancy.kernels._base import IndicatorKernel, PrecomputedKernel
 
 # A test needs this many blocks of each sample. "auto" leaves at least twice as many.
@@ -27,13 +27,6 @@ SAFETY = 1.5
 MAX_COLUMNS = 10
 # Autocorrelations below NEGLIGIBLE * sqrt(log10(n) / n) count as zero.
 NEGLIGIBLE = 2.0
-
-
-def check_block_length(block_length: Any) -> Any:
-    """Return a number of rows of a block, "auto", or None for independent rows."""
-    context = ", or None for independent rows"
-    how: Any = {"keyword": "auto", "optional": True, "context": context}
-    return check_number(block_length, "block_length", integer=True, least=1, **how)
 
 
 def rows_of_blocks(
@@ -186,13 +179,13 @@ def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray |
 MAX_STEPS = 3
 
 
-def without_changes(columns: np.ndarray | None, least: int) -> np.ndarray | None:
+def without_changes(columns: np.ndarray, least: int) -> np.ndarray:
     """Return columns without their largest changes of mean, and then of scale.
 
     Rows that change look as if they depended on their neighbours. Each step lowers the
     sum of squares most, with at least `least` rows on both sides.
     """
-    if columns is None or len(columns) < 2 * least:
+    if len(columns) < 2 * least:
         return columns
     columns = np.asarray(columns, dtype=np.float64)
     columns = columns / (

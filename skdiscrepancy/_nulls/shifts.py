@@ -77,27 +77,29 @@ def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
         order = first[_row_order(n, options, orbit)] if orbit else first
         return of_x(), _with_offsets(y, order, options)
 
+    if options.n_corrupted:
+        biased = partial(all_shifts, nearest=0)
+        parts, *_ = _each_orbit(n, options, sides, biased, SHIFTS)
+        kernels = zip(*options.kernels, strict=True)
+        bounds = np.prod([bounds_of(side) for side in kernels], axis=0)
+        sensitivities = 4 * (n - 1) / n**2 * np.sqrt(bounds)
+        values = np.concatenate(parts, axis=1) / n**2
+        return corrupted_test(values, sensitivities, options)
+
     def work(x: Any, y: Any) -> tuple[np.ndarray, ...]:
-        nearest = 0 if options.n_corrupted else length or 1
-        return *similar_shifts(x, y), *all_shifts(x, y, nearest)
+        return *similar_shifts(x, y), *all_shifts(x, y, length or 1)
 
     similar, [share, *_], parts, *squares = _each_orbit(n, options, sides, work, SHIFTS)
     # Take roots first, because products of small sums may underflow.
     roots = (np.sqrt(check_finite(own[0])) for own in squares)
     scale, size = (np.outer(*both).ravel() for both in zip(*roots, strict=True))
     n_pairs = n * (n - 3) if length is None else n * (n - 2 * length + 1)
-    values = np.concatenate(parts, axis=1)
-    if options.n_corrupted:
-        kernels = zip(*options.kernels, strict=True)
-        bounds = np.prod([bounds_of(side) for side in kernels], axis=0)
-        sensitivities = 4 * (n - 1) / n**2 * np.sqrt(bounds)
-        return corrupted_test(values / n**2, sensitivities, options)
-    values /= n_pairs
+    values = np.concatenate(parts, axis=1) / n_pairs
     scale[scale <= ROUNDING * size] = 0
     # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
-    both = hsic_and_similarity(values, scale, np.concatenate(similar, axis=1), share)
-    result = combine(both, np.ones(len(both)), options)
+    z = hsic_and_similarity(values, scale, np.concatenate(similar, axis=1), share)
+    result = combine(z, np.ones(len(z)), options)
     return replace(result, statistics=values[:, 0].copy())
 
 

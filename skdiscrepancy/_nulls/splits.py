@@ -142,6 +142,8 @@ def find_place(gram: Gram, least: int, confidence: float, options: Options) -> P
         splits = splits_of(bounds, least)
         splits = splits[(bounds[splits] >= low) & (bounds[splits] <= high)]
         moving = np.flatnonzero((bounds[:-1] >= low) & (bounds[1:] <= high))
+        # A last group with fewer rows keeps its place.
+        moving = moving[groups[moving] == size]
         member, best = _as_good(H, bounds, splits, moving, confidence, options)
         rows = bounds[splits]
         first, end = np.flatnonzero(member)[[0, -1]]
@@ -154,7 +156,7 @@ def find_place(gram: Gram, least: int, confidence: float, options: Options) -> P
             low if low > least else 1,
             high if high < n - least else n - 1,
         )
-        if size in (1, last):
+        if size == 1 or 0 < last <= size:
             return place
         # As many rows as there are groups of the next size.
         length = place.high - place.low + 2 * size
@@ -195,8 +197,8 @@ def _as_good(
     keys[:, moving] = drawn[:, blocks]
     keys += 1e-9 * np.arange(n_groups)
     counts, before = np.zeros(len(splits)), np.cumsum(H, axis=1)
-    # With so many orders, a split is in the set. Without one in the first two parts, it
-    # is not, but for one case in a hundred on the verge.
+    # With so many orders, a split is in the set. Without one in the first half, it is
+    # not, but for one case in a hundred on the verge.
     enough = (1 - confidence) * (1 + n_orders)
     tolerance = TIES * np.abs(observed).max()
     for start in range(0, n_orders, FEW):
@@ -205,7 +207,7 @@ def _as_good(
         smaller = np.cumsum((u[:, np.newaxis] < u[:, :, np.newaxis]) * H, axis=2)
         order = np.argsort(u, axis=1)
         for k, t in enumerate(splits):
-            if counts[k] >= enough or counts[k] == 0 < start // (2 * FEW):
+            if counts[k] >= enough or counts[k] == 0 < 2 * start // n_orders:
                 continue
             steps = 2 * smaller[:, :, t - 1]
             steps[:, t:] = 2 * (smaller[:, t:, -1] + before[t:, t - 1]) - steps[:, t:]

@@ -82,14 +82,19 @@ class Noise:
         return min(rate, self.largest)
 
     def deviation(self, value: float, rate: float) -> float:
-        """Return the standard deviation of the statistic if |mu|^2 is a value."""
-        return float(np.sqrt(4 * rate * value + 2 * self.squares))
+        """Return the standard deviation of the statistic if |mu|^2 is a value.
+
+        G has n^2 terms where the U-statistic has n (n - 1), and centring makes the n
+        rows of G shorter, by about as much.
+        """
+        spread = np.sqrt(4 * rate * value + 2 * self.squares)
+        return float(spread / (1 - 1 / self.n_rows) ** 2)
 
     def shape(self, value: float, rate: float) -> float:
         """Return the shape of the gamma distribution with its skewness."""
         cumulant = max(24 * rate**2 * value + 8 * self.cubes, 0.0)
-        spread = self.deviation(value, rate)
-        skewness = cumulant / spread**3 if spread > 0 else 0.0
+        variance = 4 * rate * value + 2 * self.squares
+        skewness = cumulant / variance**1.5 if variance > 0 else 0.0
         return 4 / min(max(skewness, 1e-3), 2.8) ** 2
 
 
@@ -212,9 +217,6 @@ def quadratic_pvalue(statistic: float, noise: Noise, value: float) -> float:
     """Return the probability of a statistic at least as large if |mu|^2 is a value."""
     rate = noise.rate(statistic)
     shape, spread = noise.shape(value, rate), noise.deviation(value, rate)
-    # G has n^2 terms where the U-statistic has n (n - 1), and centring makes the n rows
-    # of G shorter, by about as much.
-    spread /= (1 - 1 / noise.n_rows) ** 2
     if not spread > 0:
         return float(statistic <= value)
     z = (statistic - value) / spread

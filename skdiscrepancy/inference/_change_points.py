@@ -18,6 +18,7 @@ from skdiscrepancy._data.checks import (
     RUN,
     check_number,
     draw_seeds,
+    shown,
     takes_parameters_of,
     warn_user,
 )
@@ -135,7 +136,7 @@ def change_point_test(
 
     A small `pvalue` means that the distribution changes, in any way. The test takes
     the largest statistic of :func:`mmd_test` over all splits [1]_, and then tests both
-    sides. The probability of any false change is at most `level` [2]_. If rows depend
+    sides. The probability of any false change is about `level` [2]_. If rows depend
     on their neighbours, pass `block_length`. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <change_points>`.
@@ -201,13 +202,15 @@ def change_point_test(
     options = options.ready(kernels, estimator.random_state, estimator._run)
     series = columns_of(rows[:], kernels, all_rows=options.wants_blocks)
     # Both sides of a change in the middle have as many blocks as two samples.
-    series = without_changes(series, _least(n, min_size))
+    if series is not None:
+        series = without_changes(series, _least(len(series), min_size))
     options = options.with_block_length(n // 2, series, names=["X"])
     finder = _Finder(rows[:], options, min_size, confidence)
     first = finder.test(0, n)
     # Parts of the series whose tests reject: p-value, statistic, start, stop, test.
     open_parts = [(first.pvalue, -first.statistic, 0, n, first)]
     found: list[tuple[Place, float, TestResult]] = []
+    untested: list[tuple[int, int]] = []
     while open_parts and len(found) < (max_changes or n):
         open_parts.sort(key=lambda part: part[:3])
         pvalue, _, start, stop, test = open_parts.pop(0)
@@ -220,10 +223,20 @@ def change_point_test(
         near = _least(stop - start, min_size)
         left, right = place.row - near, place.row + near
         for a, b in ((start, max(left, place.low)), (min(right, place.high), stop)):
-            if b - a >= least and len(found) != max_changes:
+            if b - a < least or len(found) == max_changes:
+                continue
+            if n / (b - a) > level * (1 + options.n_resamples):
+                untested.append((a, b))
+            else:
                 part = finder.test(a, b)
                 adjusted = max(pvalue, min(1.0, part.pvalue * n / (b - a)))
                 open_parts.append((adjusted, -part.statistic, a, b, part))
+    if untested:
+        warn_user(
+            f"n_resamples == {options.n_resamples} is too small to detect changes in "
+            f"the parts {shown(untested)} of {n} rows at the level {level}, because "
+            "few rows need a smaller p-value. Pass a larger n_resamples."
+        )
     found.sort(key=lambda change: change[0].row)
     bounds = [0, *(place.row for place, _, _ in found), n]
     if len(found) > 1:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from skdiscrepancy._data.checks import (
     RUN,
+    check_value,
     draw_seeds,
     generator_of,
     takes_parameters_of,
@@ -22,11 +23,7 @@ from skdiscrepancy._estimators.ksd import KSDEstimator, as_given, is_fitted
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._models.dispatch import is_density_estimator, log_density_gradient_of
-from skdiscrepancy._nulls.row_order import (
-    check_block_length,
-    columns_of,
-    rows_of_blocks,
-)
+from skdiscrepancy._nulls.row_order import columns_of, rows_of_blocks
 from skdiscrepancy._statistics.dependence import hsic_projections
 from skdiscrepancy._statistics.evaluations import ComparisonResult, Effect, check_names
 from skdiscrepancy._statistics.noise import Projections
@@ -69,7 +66,7 @@ def sample_projections(
 
 def _length(block_length: Any, *sides: tuple[Any, list[Any]]) -> int | None:
     """Return the number of rows of the blocks of series, None for single rows."""
-    if check_block_length(block_length) in (None, 1):
+    if check_value(block_length, "block_length") in (None, 1):
         return None
     columns = [columns_of(*side, all_rows=True) for side in sides]
     return rows_of_blocks(block_length, min(len(Z) for Z, _ in sides), *columns)
@@ -329,7 +326,7 @@ def _names(
     candidates: Any, names: Any, block_length: Any, what: str, word: str = "candidate"
 ) -> list[Any]:
     """Return the names of at least two candidates, and check the length of blocks."""
-    check_block_length(block_length)
+    check_value(block_length, "block_length")
     if len(candidates) < 2:
         raise TypeError(
             f"{len(candidates)} {word}s given, must be at least 2. Pass each as {what} "

@@ -441,6 +441,12 @@ def _test_column(
         lazy = isinstance(column.stored[0], LazyRows)
         label_kernel = LinearKernel() if lazy else IndicatorKernel()
         settings = replace(settings, kernels=[label_kernel])
+    elif settings.options.n_corrupted and any(column.missing):
+        raise ValueError(
+            f"Column {name!r}: n_corrupted == {settings.options.n_corrupted}, must be "
+            "0 for numbers with missing values, because their median learns from the "
+            "corrupted rows too."
+        )
     own, samples = copy(estimator).set_params(random_state=seed), column.parts
 
     def test(n_resamples: int) -> TestResult:
@@ -752,7 +758,7 @@ class KSampleResult(Result):
     sample_names : list of length n_samples
         Positions of the samples, or labels of groups.
     sizes : list of int
-        Rows of the samples.
+        Number of rows of each sample.
     pairs : list of tuple of int
         Positions of each pair, the control first.
     statistics : ndarray of shape (n_pairs,)
@@ -849,7 +855,7 @@ def k_sample_test(
     A small `pvalue` means that at least two samples differ, in any way. The
     `adjusted_pvalues` say which pairs, corrected as in [1]_. With a `control`, they say
     which samples differ from it [2]_, and `pvalue` is the smallest of them. The type I
-    error of each test is exact. Exact kernels take O(n^2) time.
+    error of the test of each pair is exact. Exact kernels take O(n^2) time.
 
     Read more in the :ref:`User Guide <many_variables>`.
 

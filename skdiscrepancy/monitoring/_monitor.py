@@ -23,6 +23,7 @@ from skdiscrepancy._data.blocks import SAMPLE_ROWS, LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_number,
+    check_value,
     declares_parameters,
     draw_seeds,
     generator_of,
@@ -53,7 +54,6 @@ from skdiscrepancy._loops.tile_loops import (
     difference_products,
 )
 from skdiscrepancy._nulls.row_order import (
-    check_block_length,
     columns_of,
     in_order,
     rows_of_blocks,
@@ -645,7 +645,7 @@ class DriftMonitor(StreamHistory):
     (covariate shift). The statistic is the unbiased squared MMD between the last
     `window_size` rows and a reference sample, divided by its standard deviation.
     Without drift, a row raises an alarm with a probability of 1 / `run_length`, if
-    there was none before [1]_. It takes O(m + w) time for m rows of reference and
+    there was none before [1]_. A row takes O(m + w) time for m rows of reference and
     windows of w rows.
 
     Read more in the :ref:`User Guide <monitoring>`.
@@ -661,7 +661,7 @@ class DriftMonitor(StreamHistory):
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=None
-        Number of bandwidths of a "grid". None is 10.
+        Size of a "grid". None is 10.
     n_components : int or None, default=None
         Number of random features, for constant time; None is exact.
     block_length : "auto", int or None, default="auto"
@@ -683,7 +683,7 @@ class DriftMonitor(StreamHistory):
     block_length_ : int
         Number of rows of a block, 1 if independent.
     kernels_ : list of kernel objects
-        Kernels, each with one number as bandwidth.
+        Kernels with their bandwidths.
     encoder_ : transformer or None
         Fitted encoder. None for arrays.
     thresholds_ : ndarray of shape (window_size,)
@@ -699,7 +699,7 @@ class DriftMonitor(StreamHistory):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if all are strings.
+        Names of features, if all are strings.
 
     See Also
     --------
@@ -747,7 +747,7 @@ class DriftMonitor(StreamHistory):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows without drift, in the order of time. With `n_components`, also blocks.
         y : None
-            Not used, present for API consistency.
+            Not used.
 
         Returns
         -------
@@ -908,7 +908,7 @@ class DriftMonitor(StreamHistory):
 
     def _rows_of_blocks(self, rows: Any, kernels: list[Any]) -> int:
         """Return the number of rows of a block of the simulated streams."""
-        length = check_block_length(self.block_length)
+        length = check_value(self.block_length, "block_length")
         columns = columns_of(rows, kernels, all_rows=True)
         if length is None:
             why = "Without drift, alarms may be much more frequent than run_length says"

@@ -144,9 +144,8 @@ def features_of(maps: FeatureMaps, block: Any, n: int) -> np.ndarray:
 class _LabelKernel(FeatureKernel):
     """Kernel with a feature for each label of some rows, and one for other labels."""
 
-    def __init__(self, *samples: Any):
-        labels = dict.fromkeys(tuple(x) for Z in samples for x in as_block(Z).tolist())
-        self.codes = {label: i for i, label in enumerate(labels)}
+    def __init__(self, codes: dict[tuple[Any, ...], int]):
+        self.codes = codes
 
     def transform(self, A: np.ndarray) -> np.ndarray:
         """Return the features of a block of rows."""
@@ -167,9 +166,11 @@ def refuse_without_features(kernels: list[Any], sample: Any) -> None:
 def row_maps(kernels: list[Any], n: int, seed: int, *samples: Any) -> Any:
     """Return maps to n features of kernels, for rows that come after some samples."""
     refuse_without_features(kernels, samples[0])
-    labels = [isinstance(kernel, IndicatorKernel) for kernel in kernels]
-    both = zip(kernels, labels, strict=True)
-    found = [_LabelKernel(*samples) if own else kernel for kernel, own in both]
+    found = kernels
+    if any(isinstance(kernel, IndicatorKernel) for kernel in kernels):
+        labels = dict.fromkeys(tuple(x) for Z in samples for x in as_block(Z).tolist())
+        of_labels = _LabelKernel({label: i for i, label in enumerate(labels)})
+        found = [of_labels if isinstance(k, IndicatorKernel) else k for k in kernels]
     return FeatureMaps(found, n, seed, *samples)
 
 
@@ -217,7 +218,7 @@ class SequentialTest(StreamHistory):
         params = self.get_params(deep=False)
         names = params.keys() - {"random_state"}
         self._learnt_from = {name: value_of(params[name]) for name in names}
-        self._seeds = draw_seeds(generator_of(self.random_state), 3)
+        self._seeds = draw_seeds(generator_of(self.random_state), 2)
         self._bets = Bets()
         self._warm: list[Any] = []
         self._pending: Any = None
@@ -313,7 +314,7 @@ class SequentialTest(StreamHistory):
         """Note the wealth after a row."""
         log_wealth = float(self._bets.log_wealth)
         self.wealth_ = float(np.exp(min(log_wealth, 709.0)))
-        self.pvalue_ = float(min(self.pvalue_, np.exp(-log_wealth)))
+        self.pvalue_ = float(min(self.pvalue_, np.exp(-max(log_wealth, 0.0))))
         self.rejected_ = self.pvalue_ <= self.level
         self._history.extend((self.wealth_, self.pvalue_))
         self.n_seen_ += 1
@@ -361,7 +362,7 @@ class SequentialMMDTest(SequentialTest):
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=3
-        Number of bandwidths of a "grid". None is 10.
+        Size of a "grid". None is 10.
     n_components : int, default=128
         Number of random features, at most 1024.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -380,13 +381,13 @@ class SequentialMMDTest(SequentialTest):
     n_seen_ : int
         Number of rows since the last `reset`.
     kernels_ : list of kernel objects
-        Kernels, each with one number as bandwidth.
+        Kernels with their bandwidths.
     encoder_ : transformer or None
         Fitted encoder. None for arrays.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if all are strings.
+        Names of features, if all are strings.
 
     See Also
     --------
@@ -475,10 +476,10 @@ class SequentialHSICTest(SequentialTest):
         Kernels on y. "auto" recognises labels; unseen ones are one label.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of kernels without their own; see :ref:`kernels`.
-    target_bandwidth : str, float or array-like, default="grid"
+    target_bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels on y.
     n_bandwidths : int or None, default=3
-        Number of bandwidths of a "grid". None is 10.
+        Size of a "grid". None is 10.
     n_components : int, default=64
         Number of random features, at most 1024; time is quadratic.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -489,7 +490,7 @@ class SequentialHSICTest(SequentialTest):
     Attributes
     ----------
     wealth_ : float
-        Wealth after the last row, an e-value.
+        Wealth after the last row, an e-value after complete pairs of rows.
     pvalue_ : float
         Anytime-valid p-value: 1 / the largest wealth so far.
     rejected_ : bool
@@ -497,13 +498,13 @@ class SequentialHSICTest(SequentialTest):
     n_seen_ : int
         Number of rows since the last `reset`.
     kernels_, target_kernels_ : list of kernel objects
-        Kernels, each with one number as bandwidth.
+        Kernels with their bandwidths.
     encoder_, target_encoder_ : transformer or None
         Fitted encoders. None for arrays.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if all are strings.
+        Names of features, if all are strings.
 
     See Also
     --------
@@ -613,7 +614,7 @@ class SequentialKSDTest(SequentialTest):
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=3
-        Number of bandwidths of a "grid". None is 10.
+        Size of a "grid". None is 10.
     n_components : int, default=128
         Number of random features, at most 1024.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -630,11 +631,11 @@ class SequentialKSDTest(SequentialTest):
     n_seen_ : int
         Number of rows since the last `reset`.
     kernels_ : list of kernel objects
-        Kernels, each with one number as bandwidth.
+        Kernels with their bandwidths.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if all are strings.
+        Names of features, if all are strings.
 
     See Also
     --------

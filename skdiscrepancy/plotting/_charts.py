@@ -27,6 +27,7 @@ from skdiscrepancy.plotting._style import (
     plain,
     whole_numbers,
 )
+from skdiscrepancy.tables import encode
 
 
 class NullDistributionDisplay(Display):
@@ -39,15 +40,25 @@ class NullDistributionDisplay(Display):
 
     Parameters
     ----------
-    null_distribution, statistic, pvalue, method : array-like, float, float and str
-        Fields of :class:`~skdiscrepancy.TestResult`.
-    n_kernels, null_limit : int and frozen distribution of :mod:`scipy.stats`
-        Number of kernels, and null distribution without resampling.
+    null_distribution : array-like of shape (n_resamples,)
+        Statistics of the resamples.
+    statistic : float
+        Statistic of your data.
+    pvalue : float
+        The p-value.
+    method : str or None, default=None
+        How the null distribution was computed.
+    n_kernels : int, default=1
+        Number of kernels.
+    null_limit : frozen distribution of :mod:`scipy.stats` or None, default=None
+        Null distribution without resampling.
 
     Attributes
     ----------
-    ax_, figure_, bars_, density_, observed_ : matplotlib artists or None
-        Axes, figure, histogram or density, your data.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    bars_, density_, observed_ : matplotlib artist or None
+        Histogram, density, and line at your data.
 
     See Also
     --------
@@ -208,19 +219,39 @@ class BandwidthDisplay(PValues):
 
     Parameters
     ----------
-    kernel_names, bandwidths, statistics : array-like of shape (n_kernels,)
-        Type, bandwidth (or NaN) and statistic of each kernel.
-    value, normalized, pvalues, pvalue, medians : float, bool, array-like, float, dict
-        Pooled statistic, whether normalised, p-values, median distances.
-    paired, norms, discrepancy : bool, list and str
-        Several kernels on y, norms, and name of the discrepancy.
+    kernel_names : list of str
+        Name of each kernel.
+    bandwidths, statistics : array-like of shape (n_kernels,)
+        Bandwidth (or NaN) and statistic of each kernel.
+    value : float
+        Pooled statistic.
+    normalized : bool, default=True
+        Whether statistics are normalised.
+    pvalues : array-like of shape (n_kernels,) or None, default=None
+        Adjusted p-values of a test.
+    pvalue : float or None, default=None
+        The p-value of the test.
+    medians : dict or None, default=None
+        Median distances, such as ``{"Gaussian": 1.5}``.
+    paired : bool, default=False
+        Whether there are several kernels on y.
+    norms : list or None, default=None
+        Norm of each kernel.
+    discrepancy : str, default="discrepancy"
+        Name of the discrepancy.
 
     Attributes
     ----------
-    ax_, axes_, figure_, pooled_line_, median_lines_ : matplotlib artists
-        Axes, panels, figure, pooled value, median distances.
-    lines_, significant_, bars_ : dict, dict, and matplotlib artists or None
-        Lines, filled markers, and bars without bandwidths.
+    ax_ : matplotlib Axes
+    axes_ : ndarray of matplotlib Axes
+        The panels.
+    figure_ : matplotlib Figure
+    lines_, significant_ : dict of matplotlib artists
+        Lines and filled markers by the name of a kernel.
+    median_lines_ : list of matplotlib artists
+        Median distances.
+    pooled_line_, bars_ : matplotlib artist or None
+        Pooled value, and bars of kernels without bandwidths.
 
     See Also
     --------
@@ -273,7 +304,8 @@ class BandwidthDisplay(PValues):
             The display, with the median distance of the reference or X.
         """
         result = estimator.evaluate(X, y)
-        rows = X if issparse(X) else np.asarray(X)
+        rows = encode(getattr(estimator, "encoder_", None), X)
+        rows = rows if issparse(rows) else np.asarray(rows)
         if isinstance(estimator, MMDEstimator):
             rows = estimator.reference_
         elif isinstance(estimator, KSDEstimator):
@@ -515,14 +547,16 @@ class ColumnTestsDisplay(PValues):
     Parameters
     ----------
     feature_names, adjusted_pvalues : array-like of shape (n_features,)
-        Columns, from top to bottom.
+        Name and p-value of each column, from top to bottom.
     correction : {"bh", "by", "holm"} or None, default=None
         Correction of the p-values.
 
     Attributes
     ----------
-    ax_, figure_, stems_, markers_, significant_ : matplotlib artists
-        Axes, figure, lines, ends, filled ends.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    stems_, markers_, significant_ : matplotlib artists
+        Lines, ends, filled ends.
 
     See Also
     --------
@@ -612,14 +646,20 @@ class DriftReportDisplay(Display):
     Parameters
     ----------
     feature_names, effect_sizes, adjusted_pvalues, explains : array-like
-        Columns, from top to bottom.
-    pvalue, level : float
-        The p-value of the verdict, and the significance level.
+        Name, effect size and p-value of each column, and whether it explains the drift.
+    pvalue : float
+        The p-value of the verdict.
+    level : float, default=0.05
+        Significance level.
 
     Attributes
     ----------
-    ax_, figure_, stems_, markers_, pvalue_texts_ : matplotlib artists
-        Axes, figure, lines, ends, p-values.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    stems_, markers_ : matplotlib artists
+        Lines and their ends.
+    pvalue_texts_ : list of matplotlib artists
+        The p-values.
 
     See Also
     --------
@@ -728,14 +768,17 @@ class ComparisonDisplay(Display):
     Parameters
     ----------
     names, differences, widths, in_set : array-like of shape (n_candidates,)
-        Candidates, differences, half the intervals, and filled markers.
+        Name of each candidate, difference to the best, half of the interval, and
+        whether the marker is filled.
     discrepancy : str, default="score"
         Name of the scores.
 
     Attributes
     ----------
-    ax_, figure_, intervals_, kept_, worse_ : matplotlib artists
-        Axes, figure, intervals, filled and open markers.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    intervals_, kept_, worse_ : matplotlib artists
+        Intervals, filled and open markers.
 
     See Also
     --------
@@ -818,8 +861,7 @@ class ComparisonDisplay(Display):
 class SubsetsDisplay(Display):
     """Display of the squared MMD of random subsets, with their mean.
 
-    The mean is, for example, the Kernel Inception Distance (KID). Use
-    :meth:`from_result`.
+    Use :meth:`from_result`.
 
     Read more in the :ref:`User Guide <generators>`.
 
@@ -832,8 +874,10 @@ class SubsetsDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_, bars_, mean_ : matplotlib artists
-        Axes, figure, histogram, and mean.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    bars_, mean_ : matplotlib artists
+        Histogram, and line at the mean.
 
     See Also
     --------
@@ -894,13 +938,19 @@ class BatchScoresDisplay(Display):
     ----------
     scores : array-like of shape (n_batches,)
         Score of each batch.
-    labels, band, confidence : array-like, array-like and float, default=None
-        Labels of batches, ends and confidence of the band.
+    labels : array-like of shape (n_batches,) or None, default=None
+        Labels of the batches.
+    band : array-like of shape (2,) or (n_batches, 2), or None, default=None
+        Lower and upper end of the band.
+    confidence : float or None, default=None
+        Fraction of usual scores in the band.
 
     Attributes
     ----------
-    ax_, figure_, line_, band_, above_ : matplotlib artists or None
-        Axes, figure, scores, band, scores above it.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_, band_, above_ : matplotlib artist or None
+        Scores, band, scores above it.
 
     See Also
     --------
@@ -1007,10 +1057,12 @@ class BatchScoresDisplay(Display):
         ----------
         scores : array-like of shape (n_batches,)
             Score of each batch.
-        labels, band : array-like or None, default=None
-            Labels, and ends of the band from rows outside the reference.
+        labels : array-like of shape (n_batches,) or None, default=None
+            Labels of the batches.
+        band : array-like of shape (2,) or (n_batches, 2), or None, default=None
+            Lower and upper end. Compute it from rows outside the reference.
         confidence : float or None, default=None
-            Fraction of scores in the band.
+            Fraction of usual scores in the band.
         ax : matplotlib Axes, default=None
             Axes to draw in.
 
@@ -1103,13 +1155,17 @@ class MonitorDisplay(Display):
     ----------
     position, statistic, threshold, alarm : array-like of shape (n_rows,)
         Values for each row of the stream.
-    change_point, name : int or None, and {"statistic", "wealth"}
-        Estimated change, and what is drawn.
+    change_point : int or None, default=None
+        Estimated first row after the change.
+    name : {"statistic", "wealth"}, default="statistic"
+        What `statistic` is.
 
     Attributes
     ----------
-    ax_, figure_, line_, threshold_line_, alarms_, change_line_ : matplotlib artists
-        Axes, figure, statistic, threshold, alarms, change point.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_, threshold_line_, alarms_, change_line_ : matplotlib artist or None
+        Statistic, threshold, alarms, change point.
 
     See Also
     --------
@@ -1186,15 +1242,23 @@ class ChangePointDisplay(Display):
 
     Parameters
     ----------
-    series, names, index : array-like
-        Columns, their names, and labels of the rows.
-    change_points, intervals : array-like of int
-        First rows after changes, and their intervals.
+    series : array-like of shape (n_samples, n_columns)
+        Columns to draw.
+    names : list of length n_columns
+        Names of the columns.
+    index : array-like of shape (n_samples,)
+        Labels of the rows.
+    change_points : array-like of shape (n_changes,)
+        First row after each change.
+    intervals : array-like of shape (n_changes, 2)
+        Confidence intervals.
 
     Attributes
     ----------
-    ax_, figure_, lines_, means_, change_lines_, bands_ : matplotlib artists or lists
-        Axes, figure, columns, means, changes, intervals.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_, means_, change_lines_, bands_ : list of matplotlib artists
+        Columns, means, changes, intervals.
 
     See Also
     --------
@@ -1290,12 +1354,14 @@ class SelectionDisplay(Display):
     Parameters
     ----------
     relevance, redundancy, feature_names : array-like of shape (n_selected,)
-        Selected columns, in the order of selection.
+        Relevance, redundancy and name of each column, in the order of selection.
 
     Attributes
     ----------
-    ax_, figure_, relevance_bars_, redundancy_bars_ : matplotlib artists
-        Axes, figure, and bars.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    relevance_bars_, redundancy_bars_ : matplotlib artists
+        The bars.
 
     See Also
     --------
@@ -1382,15 +1448,25 @@ class SelectionCVDisplay(Display):
 
     Parameters
     ----------
-    n_features, scores : array-like
-        Numbers of columns, and held-out :math:`R^2` by setting, number and fold.
-    best_setting, n_features_selected, setting_name : int, int and str
-        Best setting, chosen number, and name of the setting.
+    n_features : array-like of shape (n_sizes,)
+        Numbers of columns.
+    scores : array-like of shape (n_settings, n_sizes, n_folds)
+        Held-out :math:`R^2`.
+    best_setting : int, default=0
+        Position of the best setting.
+    n_features_selected : int or None, default=None
+        Chosen number of columns.
+    setting_name : str or None, default=None
+        Name of the best setting.
 
     Attributes
     ----------
-    ax_, figure_, line_, band_, other_lines_, chosen_ : matplotlib artists or None
-        Axes, figure, curve, band, other parameters, chosen number.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_, band_, chosen_ : matplotlib artist or None
+        Curve, band and chosen number.
+    other_lines_ : list of matplotlib artists
+        Curves of the other settings.
 
     See Also
     --------

@@ -118,13 +118,19 @@ class CKADisplay(HeatMap):
 
     Parameters
     ----------
-    matrix, x_layers, y_layers : array-like of shape (n_layers_X, n_layers_Y), and lists
-        CKA of each pair, and names of the layers.
+    matrix : array-like of shape (n_layers_X, n_layers_Y)
+        CKA of each pair.
+    x_layers, y_layers : list
+        Names of the layers.
 
     Attributes
     ----------
-    ax_, figure_, image_, colorbar_, texts_ : matplotlib artists
-        Axes, figure, heat map, colour bar, numbers.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    image_, colorbar_ : matplotlib artists
+        Heat map and colour bar.
+    texts_ : list of matplotlib artists
+        Numbers in the cells.
 
     See Also
     --------
@@ -186,13 +192,19 @@ class HSICMatrixDisplay(HeatMap):
     ----------
     matrix, adjusted_pvalues : array-like of shape (n_columns_X, n_columns_y)
         CKA and adjusted p-values.
-    x_names, y_names, symmetric : list, list and bool
-        Names, and whether both are the same.
+    x_names, y_names : list
+        Names of the columns.
+    symmetric : bool, default=False
+        Whether X is compared with itself.
 
     Attributes
     ----------
-    ax_, figure_, image_, colorbar_, texts_, dots_ : matplotlib artists
-        Axes, figure, heat map, colour bar, numbers, dots.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    image_, colorbar_ : matplotlib artists
+        Heat map and colour bar.
+    texts_, dots_ : list of matplotlib artists
+        Numbers, or dots of significant pairs.
     x_order_, y_order_ : ndarray
         Order of rows and columns.
 
@@ -308,13 +320,21 @@ class KSampleDisplay(HeatMap):
 
     Parameters
     ----------
-    pairs, statistics, adjusted_pvalues, sample_names : array-like
-        Pairs of positions, statistics, p-values, and names of samples.
+    pairs : list of tuple of int
+        Positions of the samples of each pair.
+    statistics, adjusted_pvalues : array-like of shape (n_pairs,)
+        Statistic and p-value of each pair.
+    sample_names : list of length n_samples
+        Names of the samples.
 
     Attributes
     ----------
-    ax_, figure_, image_, colorbar_, texts_ : matplotlib artists
-        Axes, figure, heat map, colour bar, adjusted p-values.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    image_, colorbar_ : matplotlib artists
+        Heat map and colour bar.
+    texts_ : list of matplotlib artists
+        Adjusted p-values.
 
     See Also
     --------
@@ -388,13 +408,19 @@ class DesignDisplay(Display):
 
     Parameters
     ----------
-    mask, design_name : array-like of shape (n_samples, n_samples), and str
-        How often entries are used, and a title.
+    mask : array-like of shape (n_samples, n_samples)
+        How often entries are used.
+    design_name : str or None, default=None
+        First line of the title.
 
     Attributes
     ----------
-    ax_, figure_, cells_, texts_ : matplotlib artists
-        Axes, figure, cells, and counts above 1.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    cells_ : matplotlib artist
+        The used entries.
+    texts_ : list of matplotlib artists
+        Counts, if some are above 1.
 
     See Also
     --------
@@ -529,13 +555,23 @@ class WitnessDisplay(Display):
 
     Parameters
     ----------
-    grid, values, sample, reference, feature_names : list, array-like, and list of str
-        Points on each axis, function, samples, and labels.
+    grid : list of ndarray
+        Points on each axis.
+    values : array-like
+        Values of the function on the grid.
+    sample : array-like of shape (n_samples, n_drawn)
+        The sample.
+    reference : array-like of shape (n_reference, n_drawn) or None, default=None
+        The reference sample of MMD.
+    feature_names : list of str or None, default=None
+        Labels of the axes.
 
     Attributes
     ----------
-    ax_, figure_, curve_, contours_, sample_, reference_ : matplotlib artists or None
-        Axes, figure, function (curve or contours), samples.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    curve_, contours_, sample_, reference_ : matplotlib artist or None
+        Function (curve or contours), samples.
 
     See Also
     --------
