@@ -191,7 +191,7 @@ def kernel_collection(
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of kernels without their own; see :ref:`kernels`.
     n_bandwidths : int or None, default=None
-        Number of bandwidths of a "grid". None is 10.
+        Size of a "grid". None is 10.
 
     Returns
     -------

@@ -118,7 +118,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         rows, cols : ndarray of shape (size(n),)
-            Indices.
+            Indices i and j of the pairs.
         """
 
     def size(self, n: int) -> int:
@@ -170,7 +170,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         n_unused : int
-            Number.
+            Number of rows in no pair.
         """
         at_least(n, 1, self)
         return 0
@@ -186,7 +186,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         regions : list of Region or None
-            Without a common row.
+            Rectangles that share no row, None if there are none.
         """
         return None
 
@@ -200,14 +200,14 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         n : int
             Number of rows.
         max_pairs : int
-            Largest chunk.
+            Largest number of pairs in a chunk of several rows.
         random_state : int, RandomState instance, Generator or None, default=None
             Seeds all random draws.
 
         Yields
         ------
         rows, cols : ndarray
-            Indices.
+            Indices i and j of the pairs.
         """
         max_pairs = check_number(max_pairs, "max_pairs", integer=True, least=1)
         for rows, bounds, shifts, ranks in self._parts(n, random_state):
@@ -710,7 +710,9 @@ def check_design(design: Any) -> Design:
     Parameters
     ----------
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design
-        Letter or object.
+        Design, or a letter. In this order, letters stand for :class:`CompleteV`,
+        :class:`CompleteU`, :class:`Linear`, :class:`Subdiagonals`, :class:`Blocks`,
+        :class:`Cross` and :class:`RandomPairs`.
 
     Returns
     -------

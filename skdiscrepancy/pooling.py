@@ -109,8 +109,8 @@ def pool_statistics(
         Statistic S_k of each kernel.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
         How to pool. None requires a single kernel.
-    nu : float, default=None
-        Parameter of "fuse". Larger values approach "max".
+    nu : float or None, default=None
+        Parameter that "fuse" needs. Larger values approach "max".
 
     Returns
     -------

@@ -68,18 +68,18 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     Parameters
     ----------
     max_categories : int or None, default=30
-        Largest number of categories with a column of their own.
+        Largest number of categories with a column of their own. None keeps all.
 
     Attributes
     ----------
     kinds_ : list of str
         Each is "number", "date", "duration", "ordered" or "category".
     output_slices_ : list of slice
-        Columns of the encoding, for each column.
+        Columns of the encoding that belong to each column.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if all are strings.
+        Names of features, if all are strings.
 
     See Also
     --------
@@ -107,7 +107,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         X : DataFrame or array-like of shape (n_samples, n_features)
             Table, or :ref:`blocks <out_of_core>` of a table.
         y : Ignored
-            Not used, present for API consistency.
+            Not used.
 
         Returns
         -------

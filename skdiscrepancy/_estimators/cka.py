@@ -490,7 +490,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     design : {"u", "v"}, default="u"
         Unbiased HSIC, which may be negative, or biased HSIC.
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables; see :ref:`tables`.
+        "auto" applies a :class:`~skdiscrepancy.TableEncoder` to DataFrames; see
+        :ref:`tables`.
     n_components : int or None, default=None
         Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None

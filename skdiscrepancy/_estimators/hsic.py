@@ -69,29 +69,33 @@ def reads_labels(settings: Settings) -> bool:
 class HSICEstimator(BaseDiscrepancy):
     r"""Squared Hilbert-Schmidt independence criterion of X and y.
 
-    `fit` chooses the kernels. `score` measures how strongly y depends on X, in any
-    form. It is the unbiased estimator [1]_ (Equation 5), pooled over pairs of kernels.
-    Takes O(N^2) time, or O(N log N) for Laplace kernels on single columns.
+    `score` measures how strongly y depends on X, in any form. It pools unbiased
+    estimates [1]_ (Equation 5) of many pairs of kernels, each divided by its scale.
+    Takes O(n^2) time, or O(n log n) for Laplace kernels on single columns.
 
     Read more in the :ref:`User Guide <hsic>`.
 
     Parameters
     ----------
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or functions.
+        Kernels: names (see :func:`~skdiscrepancy.kernels.check_kernel`), objects of
+        :mod:`skdiscrepancy.kernels`, or functions.
     target_kernel : "auto", or as `kernel`, default="auto"
         Kernels on y: "auto" is "indicator" for labels, else `kernel`. Labels are
         strings, booleans, and integers with at most 20 values.
-    bandwidth, target_bandwidth : str, float or array-like of float, default="grid"
-        Bandwidths of kernels without their own; see :ref:`kernels`.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of kernels without their own; see :ref:`kernels`. "median" is the
+        median distance between rows. "grid" and "dyadic" are several around it.
+    target_bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of the kernels on y.
     n_bandwidths : int or None, default=None
         Size of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of rows to use; see :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
-        Pair the rows i and i + N/2 also for "u" and "v".
+        Pair the rows i and i + n/2, also for "u" and "v".
     normalize : bool, default=True
-        Divide each statistic by its scale.
+        Divide each statistic by its scale, a standard deviation.
     squared : bool, default=True
         False takes square roots. Needs ``design="v"`` and ``normalize=False``.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
@@ -99,7 +103,8 @@ class HSICEstimator(BaseDiscrepancy):
     fuse_nu : "auto" or float, default="auto"
         Larger values bring "fuse" closer to "max".
     encoder : "auto", None or transformer, default="auto"
-        How to encode tables; see :ref:`tables`.
+        "auto" applies a :class:`~skdiscrepancy.TableEncoder` to DataFrames; see
+        :ref:`tables`.
     n_components : int or None, default=None
         Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
@@ -290,8 +295,9 @@ class HSICEstimator(BaseDiscrepancy):
             Second variables: numbers or labels.
         method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
             Null distribution: "permutation" of y (exact), "shift" of a stationary
-            series, "swap" of y within pairs (exact), or "asymptotic", for one pair of
-            kernels or the designs "x", "l" and "b".
+            series, "swap" of y within pairs of rows (exact), or "asymptotic", for one
+            pair of kernels or the designs "x", "l" and "b". "auto" is "asymptotic" for
+            these designs, "swap" for other pairs, else "permutation".
         n_resamples : int, default=999
             Smallest number of resamples. "shift" uses one less than the rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
@@ -486,9 +492,10 @@ def hsic_score(
 ) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion (HSIC) of X and y.
 
-    HSIC measures how strongly y depends on X, in any form. By default, the estimator is
-    unbiased: for independent X and y, scores scatter around zero and may be negative.
-    Takes O(n^2) time.
+    HSIC measures how strongly y depends on X, in any form. By default, the score is a
+    smooth maximum over kernels of unbiased estimates, each divided by its scale. For
+    independent X and y, scores scatter around zero and may be negative. Takes O(n^2)
+    time.
 
     Read more in the :ref:`User Guide <hsic>`.
 
@@ -535,7 +542,8 @@ def hsic_score(
 def hsic_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion from Gram matrices.
 
-    Use it for Gram matrices of strings, for example. The V-statistic is tr(KHLH) / N^2.
+    Use it for Gram matrices of strings, for example. The V-statistic is tr(KHLH) / n^2
+    with the centring matrix H.
 
     Read more in the :ref:`User Guide <hsic>`.
 

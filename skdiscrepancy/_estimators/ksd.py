@@ -528,9 +528,10 @@ class KSDEstimator(BaseDiscrepancy):
     r"""Squared kernel Stein discrepancy between a sample and a model.
 
     `score` measures how badly a model fits a sample [1]_, from gradients of its
-    log-density. It is unbiased, pools kernels and takes O(n^2) time. KSD misses wrong
-    weights of distant modes, and the density must vanish at the boundary of its
-    support. Without ``scoring=neg_ksd_scorer``, a grid search picks the worst model.
+    log-density. It pools unbiased estimates of many kernels, each divided by its scale,
+    in O(n^2) time. KSD misses wrong weights of distant modes, and the density must
+    vanish at the boundary of its support. Without ``scoring=neg_ksd_scorer``, a grid
+    search picks the worst model.
 
     Read more in the :ref:`User Guide <ksd>`.
 
@@ -539,12 +540,14 @@ class KSDEstimator(BaseDiscrepancy):
     model : density estimator, frozen distribution, callable or None, default=None
         Model of :func:`skdiscrepancy.model_checking.log_density_gradient`, or function
         that returns gradients. `fit` refits a density estimator, unless it is a
-        :class:`~sklearn.frozen.FrozenEstimator`. None is a Gaussian distribution.
+        :class:`~sklearn.frozen.FrozenEstimator`. None is a Gaussian distribution with
+        the moments of X.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels: "gaussian", "imq", "matern32" to "matern92", "affine", or objects of
         :mod:`skdiscrepancy.kernels`.
-    bandwidth : str, float or array-like of float, default="grid"
-        Bandwidths of kernels without their own; see :ref:`kernels`.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of kernels without their own; see :ref:`kernels`. "median" is the
+        median distance between rows. "grid" and "dyadic" are several around it.
     n_bandwidths : int or None, default=None
         Size of a "grid". None is 10.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
@@ -552,7 +555,7 @@ class KSDEstimator(BaseDiscrepancy):
     standardize : bool or "whiten", default=False
         True divides columns by standard deviations. "whiten" also decorrelates them.
     normalize : bool, default=True
-        Divide each statistic by its scale.
+        Divide each statistic by its scale, a standard deviation.
     squared : bool, default=True
         False takes square roots. Needs ``design="v"`` and ``normalize=False``.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
@@ -731,7 +734,7 @@ class KSDEstimator(BaseDiscrepancy):
             Null distribution: "wild" draws random signs, for many rows and a model not
             fitted to them. "parametric" draws samples from the model, and refits a
             model that `fit` fitted to X. "asymptotic" is for the designs "x", "l" and
-            "b".
+            "b". "auto" is "asymptotic" for these designs, else "wild".
         n_resamples : int, default=999
             Number of resamples.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
@@ -945,9 +948,9 @@ def ksd_score(
 ) -> float:
     """Compute the squared kernel Stein discrepancy (KSD) between a sample and a model.
 
-    KSD measures how badly a model fits a sample. By default, the estimator is unbiased:
-    if the model fits, scores scatter around zero and may be negative. Takes O(n^2)
-    time.
+    KSD measures how badly a model fits a sample. By default, the score is a smooth
+    maximum over kernels of unbiased estimates, each divided by its scale. If the model
+    fits, scores scatter around zero and may be negative. Takes O(n^2) time.
 
     Read more in the :ref:`User Guide <ksd>`.
 

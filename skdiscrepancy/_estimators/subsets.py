@@ -109,9 +109,9 @@ def mmd_subsets(
 ) -> MMDSubsetsResult:
     r"""Average the squared MMD over random subsets of two samples, as KID does.
 
-    For the features of an Inception network, the mean is the Kernel Inception Distance
-    (KID) [1]_. The MMD is unbiased and not normalised, for the kernel :math:`(x^\top y
-    / d + 1)^3`, so values scatter around zero for equal distributions.
+    For the features of an Inception network and the default kernel :math:`(x^\top y / d
+    + 1)^3`, the mean is the Kernel Inception Distance (KID) [1]_. The MMD is unbiased
+    and not normalised, so values scatter around zero for equal distributions.
 
     Read more in the :ref:`User Guide <generators>`.
 
@@ -126,7 +126,7 @@ def mmd_subsets(
     subset_size : int, default=1000
         Rows of each sample, drawn without replacement.
     kernel : str, kernel object or callable, default="polynomial"
-        Kernel.
+        One kernel, as in :class:`MMDEstimator`.
     bandwidth : "median" or float, default="median"
         Bandwidth of a kernel without its own.
     sample_weight : array-like of shape (n_samples_X,), default=None

@@ -259,7 +259,9 @@ def log_density_gradient(
     Parameters
     ----------
     model : fitted estimator, frozen scipy distribution or callable
-        Model, or a callable that returns gradients.
+        Density of scikit-learn (mixture, KernelDensity, covariance, PCA, FactorAnalysis
+        or pipeline of affine steps), scipy or torch. A callable returns gradients, or
+        with the other parameters log-densities.
     finite_differences : bool, default=False
         Differentiate the log-density numerically.
     backend : {"torch", "jax"} or None, default=None
@@ -268,7 +270,7 @@ def log_density_gradient(
     Returns
     -------
     score : callable
-        Takes X and returns gradients.
+        Takes X and returns gradients, of the shape of X.
 
     See Also
     --------
@@ -353,7 +355,7 @@ def log_density_gradient_of(model: Any) -> GradientFunction:
     Returns
     -------
     score : callable
-        Takes X and returns gradients.
+        Takes X and returns gradients, of the shape of X.
 
     See Also
     --------

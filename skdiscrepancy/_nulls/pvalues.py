@@ -410,7 +410,7 @@ def _smooth_maximum(scaled: np.ndarray) -> np.ndarray:
 
 
 # Poolings of statistics that are divided by their scales.
-POOLED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+POOLED: dict[str, Callable[..., Any]] = {
     "mean": partial(np.mean, axis=0),
     "max": partial(np.max, axis=0),
     "fuse": _smooth_maximum,

@@ -149,17 +149,17 @@ class DiscrepancyResult(SizedResult):
     statistics : ndarray of shape (n_kernels,)
         Statistic of each kernel, not normalised.
     scales : ndarray of shape (n_kernels,)
-        Scale of each kernel.
+        Scale of each kernel, 1 without `normalize`.
     kernels : list of length n_kernels
         Kernels, or pairs for HSIC.
     discrepancy : str
         "MMD", "HSIC" or "KSD".
     feature_errors : ndarray of shape (n_kernels,) or None
         Standard errors from random features.
-    uncertainty : object or None
-        Used by `standard_error`.
+    uncertainty : object, str or None
+        Source of `standard_error`, or why there is none.
     chosen : int or None
-        Position of the kernel of `standard_error`.
+        Position of the kernel of `standard_error`, None if it belongs to `value`.
 
     See Also
     --------
@@ -299,7 +299,7 @@ def check_level(level: Any, name: str = "level") -> float:
 class ComparisonResult(Result):
     """Comparison of two or more candidates by their scores.
 
-    Differences of scores from shared rows have smaller standard errors than the scores.
+    For two candidates, read `difference` and `pvalue`, for more candidates `best_set`.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
@@ -380,7 +380,7 @@ class ComparisonResult(Result):
 
     @cached_property
     def effect_sizes(self) -> np.ndarray | None:
-        """Effect size of each candidate, or NaN, and None for a search."""
+        """Effect size of each candidate, NaN if it has none; None for a search."""
         return sizes_of(self._effects) if self._effects else None
 
     @property
@@ -437,7 +437,7 @@ class ComparisonResult(Result):
         Returns
         -------
         result : ComparisonResult
-            Comparison.
+            The two candidates alone.
         """
         places = []
         for name in (first, second):

@@ -525,13 +525,14 @@ class HSICSelector(TableSelector, BaseEstimator):
         Number or fraction to select; "auto" leaves out noise.
     method : {"filter", "mrmr", "lasso", "forward", "backward"}, default="lasso"
         "backward" detects interactions; "filter" keeps redundant columns.
-    kernel : str or kernel object, default="gaussian"
+    kernel : str, kernel object or callable, default="gaussian"
         Kernel on each column.
-    target_kernel : "auto", str or kernel object, default="auto"
+    target_kernel : "auto", str, kernel object or callable, default="auto"
         Kernel on y; "auto" treats strings, booleans and at most 20 distinct integers as
         labels.
     bandwidth_factor : float or None, default=None
-        Bandwidth in median distances; None depends on the kernel.
+        Bandwidth in median distances; None is 1.2, or for "gaussian" a mean of two
+        kernels with 0.8 and 4.
     target_bandwidth_factor : float, default=3.0
         Bandwidth on y in median distances.
     step : int or float, default=1
@@ -540,9 +541,9 @@ class HSICSelector(TableSelector, BaseEstimator):
         Permutations for "auto"; noise enters with probability about 1 / (1 +
         `n_probes`).
     groups : array-like of shape (n_features,), dict or None, default=None
-        Columns to select together: their labels, or a dict.
+        Columns to select together: a label for each column, or a dict of lists.
     encoder : "auto" or None, default="auto"
-        How to encode tables; see :ref:`tables`.
+        "auto" reads labels, dates and missing values; None raises an error.
     n_components : int or None, default=None
         Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
@@ -554,14 +555,19 @@ class HSICSelector(TableSelector, BaseEstimator):
 
     Attributes
     ----------
-    n_features_, kinds_ : int, and list of str or None
-        Number of selected columns, and kinds of columns.
+    n_features_ : int
+        Number of selected columns.
     support_, ranking_, scores_ : ndarray of shape (`n_features_in_`,)
-        Mask, rank from 1, and CKA with y.
+        Mask of the selected columns, order of selection from 1, and CKA with y.
     path_ : Bunch
-        Steps: `feature`, `group`, `objective`, `relevance`, `redundancy`.
-    n_features_in_, feature_names_in_ : int and ndarray of shape (`n_features_in_`,)
-        Number of columns, and names if all are strings.
+        Selected columns in order: `feature`, `group`, `objective`, `relevance` (CKA
+        with y) and `redundancy` (mean CKA with columns before).
+    kinds_ : list of str or None
+        Kind of each column, None for known numbers.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of columns, if all are strings.
 
     See Also
     --------
@@ -766,12 +772,21 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
     ----------
     selector_ : HSICSelector
         Selector fitted to all rows.
-    best_params_, cv_results_ : dict
-        Best parameters of `param_grid`, and all scores.
-    n_features_, support_, ranking_, kinds_ : int, ndarray, ndarray, list or None
-        Attributes of `selector_`.
-    n_features_in_, feature_names_in_ : int and ndarray of shape (`n_features_in_`,)
-        Number of columns, and names if all are strings.
+    best_params_ : dict
+        Best parameters of `param_grid`.
+    cv_results_ : dict
+        Scores by `params` and `n_features`, as in
+        :class:`~sklearn.model_selection.GridSearchCV`.
+    n_features_ : int
+        Number of selected columns.
+    support_, ranking_ : ndarray of shape (`n_features_in_`,)
+        Mask of the selected columns, and order of selection from 1.
+    kinds_ : list of str or None
+        Kind of each column, None for known numbers.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of columns, if all are strings.
 
     See Also
     --------

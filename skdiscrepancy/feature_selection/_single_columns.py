@@ -703,13 +703,14 @@ class ColumnCKA(BaseEstimator):
 
     Parameters
     ----------
-    kernel : str or kernel object, default="gaussian"
+    kernel : str, kernel object or callable, default="gaussian"
         Kernel on each column.
-    target_kernel : "auto", str or kernel object, default="auto"
+    target_kernel : "auto", str, kernel object or callable, default="auto"
         Kernel on y; "auto" treats strings, booleans and at most 20 distinct integers as
         labels.
     bandwidth_factor : float or None, default=None
-        Bandwidth in median distances; None depends on the kernel.
+        Bandwidth in median distances; None is 1.2, or for "gaussian" a mean of two
+        kernels with 0.8 and 4.
     target_bandwidth_factor : float, default=3.0
         Bandwidth on y in median distances.
     statistic : {"cka", "hsic"}, default="cka"
@@ -719,7 +720,7 @@ class ColumnCKA(BaseEstimator):
     n_resamples : int, default=999
         Number of permutations for "permutation".
     encoder : "auto" or None, default="auto"
-        How to encode tables; see :ref:`tables`.
+        "auto" reads labels, dates and missing values; None raises an error.
     n_components : int or None, default=None
         Number of random features, for linear time; None is exact.
     n_jobs : int or None, default=None
@@ -851,8 +852,10 @@ def hsic_regression(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
 
     Returns
     -------
-    scores, pvalues : ndarray of shape (n_features,)
-        Score and p-value (if any) of each column.
+    scores : ndarray of shape (n_features,)
+        Score of each column.
+    pvalues : ndarray of shape (n_features,) or None
+        The p-value of each column.
 
     See Also
     --------
@@ -893,8 +896,10 @@ def hsic_classif(X: ArrayLike, y: ArrayLike, **params: Any) -> Scores:
 
     Returns
     -------
-    scores, pvalues : ndarray of shape (n_features,)
-        Score and p-value (if any) of each column.
+    scores : ndarray of shape (n_features,)
+        Score of each column.
+    pvalues : ndarray of shape (n_features,) or None
+        The p-value of each column.
 
     See Also
     --------

@@ -321,8 +321,8 @@ def hsic_matrix(
     """Measure and test the dependence of every pair of columns.
 
     Use it like a matrix of correlations, for dependence of any form and columns of any
-    type. CKA (:func:`cka_score`) is about 0 for independent columns and 1 for columns
-    that determine each other. The p-values use three moments of all permutations [1]_.
+    type. CKA (:func:`cka_score`) is about 0 for independent columns and 1 for identical
+    columns. The p-values use three moments of all permutations [1]_.
     Takes O(n p^2) time for p columns and smooth kernels.
 
     Read more in the :ref:`User Guide <many_variables>`.

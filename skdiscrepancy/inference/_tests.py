@@ -140,7 +140,8 @@ def mmd_test(
     method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.MMDEstimator.test`.
     bandwidth : {"dyadic", "grid", "median"}, float or array-like, default="dyadic"
-        Bandwidths of kernels without their own; see :ref:`kernels`.
+        Bandwidths of kernels without their own, as in
+        :class:`skdiscrepancy.MMDEstimator`.
     block_length : int, "auto" or None, default=None
         Rows per block of a :ref:`time series <series>`.
     clusters : str, tuple of two array-like or None, default=None
@@ -149,6 +150,7 @@ def mmd_test(
         Whether rows i of X and Y are :ref:`from one subject <paired>`.
     n_corrupted : int or float, default=0
         Number or fraction of rows that may be :ref:`corrupted <corrupted>`.
+        Needs `pooling` "max" or "mean".
     n_components : int, "auto" or None, default="auto"
         Number of random features: "auto" is None (exact) up to 10 000 rows in total,
         and 256 above.
@@ -301,15 +303,17 @@ def hsic_test(
         Null distribution; see :meth:`skdiscrepancy.HSICEstimator.test`.
     bandwidth, target_bandwidth : {"dyadic", "grid", "median"}, float or array-like, \
             default="dyadic"
-        Bandwidths of kernels without their own; see :ref:`kernels`.
+        Bandwidths of kernels without their own, as in
+        :class:`skdiscrepancy.HSICEstimator`.
     block_length : int, "auto" or None, default=None
         Rows per block of a :ref:`time series <series>`.
     clusters : str, array-like of shape (n_samples,) or None, default=None
         Column or labels that say which :ref:`rows belong together <clusters>`.
     n_corrupted : int or float, default=0
         Number or fraction of rows that may be :ref:`corrupted <corrupted>`.
+        Needs `pooling` "max" or "mean".
     n_components : int, "auto" or None, default="auto"
-        Number of random features; "auto" is None (exact) up to 10 000 rows.
+        Number of random features; "auto" is None (exact) up to 5000 rows.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator` and its method `test`.
 
@@ -379,7 +383,8 @@ def ksd_test(
     method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
     bandwidth : {"dyadic", "grid", "median"}, float or array-like, default="dyadic"
-        Bandwidths of kernels without their own; see :ref:`kernels`.
+        Bandwidths of kernels without their own, as in
+        :class:`skdiscrepancy.KSDEstimator`.
     block_length : int, "auto" or None, default=None
         Rows per block of a :ref:`time series <series>`.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -698,7 +703,10 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
         Kernels on numbers. Labels, and integers with at most 20 values, have
         "indicator".
     encoder : "auto" or None, default="auto"
-        How to encode tables; see :ref:`tables`.
+        "auto" reads dates and missing values; None raises an error.
+    n_components : int, "auto" or None, default="auto"
+        Number of random features; "auto" is None (exact) up to 10 000 rows of all
+        variables together.
     **params : dict
         Parameters of :func:`hsic_test`.
 
@@ -791,8 +799,6 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionalTestResult(TestResult):
     """Result of a conditional test: a test result, and how well Z predicts X and y.
-
-    A :class:`~skdiscrepancy.inference.TestResult` with numbers about the regressions.
 
     Read more in the :ref:`User Guide <conditional>`.
 
@@ -983,7 +989,7 @@ def conditional_hsic_test(
         Bandwidths of kernels without their own. None is 2 and 6 times the median
         distance.
     n_components : int, "auto" or None, default="auto"
-        Number of random features; "auto" is None (exact) up to 10 000 rows.
+        Number of random features; "auto" is None (exact) up to 5000 rows.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`.
 

@@ -140,8 +140,10 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        A, B : ndarray of shape (n_rows_A, n_features) and (n_rows_B, n_features)
-            Rows.
+        A : ndarray of shape (n_rows_A, n_features)
+            First rows.
+        B : ndarray of shape (n_rows_B, n_features)
+            Second rows.
 
         Returns
         -------
@@ -176,7 +178,7 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         F : ndarray of shape (n_rows, n_components) or None
-            Vectors, if any.
+            Vectors, None if there are none.
         """
         return None
 
@@ -281,8 +283,10 @@ class RowKernel(Kernel):
 
         Parameters
         ----------
-        A, B : ndarray of shape (n_rows_A, n_features) and (n_rows_B, n_features)
-            Rows.
+        A : ndarray of shape (n_rows_A, n_features)
+            First rows.
+        B : ndarray of shape (n_rows_B, n_features)
+            Second rows.
 
         Returns
         -------
@@ -771,7 +775,7 @@ class FunctionKernel(RowKernel):
     Parameters
     ----------
     function : callable or str
-        Gram matrix of two read-only blocks, or a name of
+        Function of two read-only blocks that returns their Gram matrix, or a name of
         :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     params : dict or None, default=None
         Keywords for the function.
@@ -1278,7 +1282,7 @@ class FeatureKernel(VectorKernel):
     Parameters
     ----------
     transformer : transformer
-        A :class:`~sklearn.frozen.FrozenEstimator` is not refitted.
+        Transformer, not refitted if it is a :class:`~sklearn.frozen.FrozenEstimator`.
 
     Attributes
     ----------

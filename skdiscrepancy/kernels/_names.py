@@ -85,7 +85,10 @@ def check_kernel(
     Parameters
     ----------
     kernel : str, kernel object, callable, or a tuple or list of them
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or functions.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or functions. Names are
+        "gaussian", "laplace", "imq", "matern12" to "matern92", "energy", "covariance",
+        "linear", "affine", "polynomial", "cosine", "indicator", and all names of
+        :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     name : str, default="kernel"
         Name of the parameter, for error messages.
     names : iterable of str, optional

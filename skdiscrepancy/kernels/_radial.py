@@ -53,7 +53,7 @@ class RadialKernel(Kernel):
     Parameters
     ----------
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance of decay, or several. None lets the estimator choose.
+        Distance at which the kernel decays, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
         Metric of :func:`sklearn.metrics.pairwise_distances` instead; not for KSD.
 
@@ -303,7 +303,7 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     Parameters
     ----------
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance of decay, or several. None lets the estimator choose.
+        Distance at which the kernel decays, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
         Metric of :func:`sklearn.metrics.pairwise_distances` instead; not for KSD.
 
@@ -384,7 +384,7 @@ class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
     Parameters
     ----------
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance of decay, or several. None lets the estimator choose.
+        Distance at which the kernel decays, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
         Metric of :func:`sklearn.metrics.pairwise_distances` instead.
 
@@ -422,7 +422,7 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
     Parameters
     ----------
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance of decay, or several. None lets the estimator choose.
+        Distance at which the kernel decays, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
         Metric of :func:`sklearn.metrics.pairwise_distances` instead; not for KSD.
 
@@ -493,7 +493,7 @@ class MaternKernel(RadialKernel):
     p : float, default=2
         Order of the Minkowski distance, from 1 to `numpy.inf`. KSD needs 2.
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance of decay, or several. None lets the estimator choose.
+        Distance at which the kernel decays, or several. None lets the estimator choose.
     metric : str, callable or None, default=None
         Metric of :func:`sklearn.metrics.pairwise_distances` instead; not for KSD.
 

@@ -232,7 +232,7 @@ class KSDScorer(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
-            Not used, present for API consistency.
+            Not used.
 
         Returns
         -------
@@ -293,7 +293,7 @@ class HyvarinenScorer(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
-            Not used, present for API consistency.
+            Not used.
 
         Returns
         -------
@@ -345,11 +345,11 @@ class MMDScorer(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn.neighbors import KernelDensity
-    >>> from skdiscrepancy.model_checking import neg_mmd_scorer
+    >>> from skdiscrepancy.model_checking import MMDScorer
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
-    >>> round(neg_mmd_scorer(KernelDensity().fit(X), X), 2)
+    >>> round(MMDScorer()(KernelDensity().fit(X), X), 2)
     -0.02
-    >>> round(neg_mmd_scorer(KernelDensity().fit(X + 2), X), 2)
+    >>> round(MMDScorer()(KernelDensity().fit(X + 2), X), 2)
     -0.3
     """
 
@@ -370,7 +370,7 @@ class MMDScorer(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
-            Not used, present for API consistency.
+            Not used.
 
         Returns
         -------
@@ -465,7 +465,8 @@ def stein_thinning(
     standardize : bool, default=True
         Divide columns by their mean absolute deviations.
     preconditioner : {"id", "med", "cov"}, default="id"
-        :math:`\Gamma`: identity, over squared median distance, or inverse covariance.
+        Matrix :math:`\Gamma`: identity, identity over squared median distance, or
+        inverse covariance.
     verbose : int, default=0
         1 or more shows the percentage done and the time left.
 
@@ -518,7 +519,7 @@ class SteinThinning(BaseEstimator):
     n_points : int, default=10
         Number of rows to choose.
     model : density estimator, frozen distribution, callable or None, default=None
-        Model. Estimators that are not frozen are refitted.
+        Model. Estimators that are not frozen are refitted. None is Gaussian.
     standardize : bool, default=True
         Divide columns by their mean absolute deviations.
     preconditioner : {"id", "med", "cov"}, default="id"
@@ -535,7 +536,7 @@ class SteinThinning(BaseEstimator):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if all are strings.
+        Names of features, if all are strings.
 
     See Also
     --------

@@ -90,13 +90,13 @@ class MMDThinning(BaseEstimator):
     points_ : array, DataFrame or list with n_points rows
         The chosen rows, of the type of X.
     kernels_ : list of kernel objects
-        Kernels, each with one number as bandwidth.
+        Kernels with their bandwidths.
     encoder_ : transformer or None
         Fitted encoder. None for arrays.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if all are strings.
+        Names of features, if all are strings.
 
     See Also
     --------
@@ -137,7 +137,7 @@ class MMDThinning(BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Sample.
         y : Ignored
-            Not used, present for API consistency.
+            Not used.
 
         Returns
         -------

@@ -105,7 +105,7 @@ class DriftReportResult(Result):
     level : float
         Significance level.
     n_compared : tuple of int
-        Number of random rows that contributions compare.
+        Numbers of reference rows and of new rows that contributions compare.
 
     See Also
     --------

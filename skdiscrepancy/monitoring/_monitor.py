@@ -605,7 +605,7 @@ class StreamHistory(BaseEstimator):
     def __copy__(self) -> Any:
         """Return a copy with a history of its own."""
         other = object.__new__(type(self))
-        vars(other).update(vars(self))
+        other.__dict__.update(self.__dict__)
         if hasattr(self, "_history"):
             other._history = self._history[:]
         return other
