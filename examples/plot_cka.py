@@ -8,9 +8,8 @@ whatever the number and the order of the neurons.
 """
 
 # %%
-# Both networks learn to read images of digits. We compare the activations of their
-# layers for new images. A third network learns from shuffled labels, so it can only
-# memorise.
+# Both networks learn to read images of digits. We compare what their layers compute for
+# new images. A third network learns from shuffled labels, so it can only memorise.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -60,4 +59,4 @@ plt.show()
 # outputs agree less (0.78), although both networks are right for at least 96 % of the
 # images. But the first layer of the network with shuffled labels has a CKA of 0.79 to a
 # trained layer, too, because any layer near the pixels keeps their geometry. So compare
-# a CKA with the CKA of an untrained network, not with 0.
+# a CKA with the CKA to such a network, not with 0.

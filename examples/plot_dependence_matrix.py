@@ -9,8 +9,8 @@ dependence of any form, also of categorical columns.
 
 # %%
 # The table has the weather of Seattle from 2012 to 2015, and the day of the year. We
-# keep every 15th day, because the weather of neighbouring days is similar, and shuffle
-# the rows.
+# keep every 15th day, because neighbouring days are similar, and shuffle these nearly
+# independent rows.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

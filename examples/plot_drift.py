@@ -61,7 +61,8 @@ axes[0].plot(summary["effect size"], "o-", mfc="white", label="effect size of MM
 axes[0].plot(drift["effect size"], "o", color="C0", label="drift detected by MMD")
 axes[0].plot(summary["AUC"], "s-", color="C1", label="AUC of a classifier")
 axes[0].axhline(0.5, color="C1", linestyle=":")
-axes[0].set(title="Which years?", xlabel="year", ylim=(-0.4, 1.05))
+axes[0].set(title="Which years?", xlabel="year", ylabel="effect size or AUC")
+axes[0].set_ylim(-0.4, 1.05)
 axes[0].legend(loc="lower right", fontsize=9)
 panels = {"Which columns? MMD": columns, "Which columns? Kolmogorov-Smirnov": ks}
 for ax, (title, table) in zip(axes[1:], panels.items(), strict=True):
@@ -80,6 +81,5 @@ plt.show()
 # The report gives a p-value and an effect size, and controls the false positive rate
 # for the whole table. But it is not always the most powerful check. In 1977, it detects
 # nothing, although a classifier recognises the new cars (AUC of 0.89) and
-# Kolmogorov-Smirnov detects their mileage. On the other hand, an AUC has no p-value and
-# needs a model that suits the table, and Kolmogorov-Smirnov misses columns that change
-# only together.
+# Kolmogorov-Smirnov detects their mileage. Yet an AUC has no p-value and needs a
+# suitable model, and Kolmogorov-Smirnov misses columns that change only together.

@@ -74,6 +74,5 @@ plt.show()
 # With four columns or more, ``mrmr`` is more accurate than the selectors that score
 # columns one by one, and with 16 columns it matches all 30. The filter prefers the
 # worst perimeter, radius and area, which all measure the size, and ``mrmr`` adds the
-# worst texture. With a single column, mutual information is better. And if you only
-# want accuracy, keep all columns, because logistic regression copes well with
-# redundancy.
+# worst texture. With one or two columns, mutual information is better. If you only want
+# accuracy, keep all columns, because logistic regression copes well with redundancy.

@@ -3,7 +3,7 @@
 Does a test notice images that have gone bad?
 =============================================
 
-A camera may blur, shift or lose a pixel. You want to know this before the labels
+A camera may blur or shift images, or lose a pixel. You want to know before the labels
 arrive, and which faults matter to the classifier.
 """
 
@@ -71,7 +71,7 @@ axes[1, 0].set_ylabel("drift detected")
 plt.show()
 
 # %%
-# If all images are bad, MMD detects every fault, and there is no false alarm here. But
+# If all images are bad, MMD detects every fault, and it raises no false alarm. But
 # an alarm does not mean that your model fails. A dead pixel, less light, noise and blur
 # hardly reduce the accuracy, while shifted and mirrored images halve it. MMD detects
 # 5 % of shifted images in most batches, but it misses 10 % of mirrored images. Watch

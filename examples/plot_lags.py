@@ -52,8 +52,8 @@ plt.show()
 
 # %%
 # The number of sunspots depends on the numbers one or two years ago, and half a cycle,
-# one, one and a half, and two cycles ago. A cycle lasts about eleven years. If the
-# years are shuffled, every lag has a tiny p-value, even lag 3, where correlation and
-# CKA almost vanish. Blocks only shift the series, so 287 years give no p-value below
-# 0.004, and power is lower. And a lag may matter only through the lags before it. To
-# ask what lag 11 adds, use :func:`~skdiscrepancy.conditional_hsic_test`.
+# one, one and a half, and two cycles ago. A cycle lasts about eleven years. With
+# shuffled years, every lag has a tiny p-value, even lag 3, where correlation and
+# CKA almost vanish. The test with blocks shifts the series, so 287 years give less
+# power and no p-value below 0.004. A lag may also matter only through the lags before
+# it. To ask what lag 11 adds, use :func:`~skdiscrepancy.conditional_hsic_test`.

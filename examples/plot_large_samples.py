@@ -63,7 +63,7 @@ print(report.round(1).to_string(index=False))
 figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 colors = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7"]
 for choice, marker, color, height in zip(
-    report["choice"].unique(), "vos^D", colors, [10, -14, -14, -14, -14], strict=True
+    report["choice"].unique(), "vos^D", colors, [10, 10, -14, -14, -14], strict=True
 ):
     rows, seconds, strength = report[report["choice"] == choice].T.to_numpy()[1:]
     ax.loglog(seconds, strength, color=color, marker=marker, label=choice)

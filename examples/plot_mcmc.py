@@ -92,7 +92,7 @@ plt.show()
 
 # %%
 # With good steps, the second half of the chain is as good as independent draws. Stein
-# thinning is better still, and discards the burn-in by itself. If the steps are too
+# thinning is better still, and discards most of the burn-in. If the steps are too
 # small, no choice of rows repairs the chain. But KSD does not detect a missing mode,
 # because the gradient near one mode does not reveal another. To find all modes, start
 # several chains from different points.

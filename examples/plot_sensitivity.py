@@ -61,6 +61,6 @@ plt.show()
 # %%
 # With 100 runs, the column tests detect the first two inputs in all of ten samples and
 # the third in nine. They never detect the input without an effect. Correlation sees
-# only the first input. But CKA is not a fraction of variance. A wavy effect, such as
-# the second, gets a small value. If you need fractions of variance, compute Sobol'
-# indices. And a test of single columns misses inputs that act only together.
+# only the first input. But CKA is not a fraction of variance, and a wavy effect, such
+# as the second, gets a small value. The tests detect the third input because it changes
+# the spread of the output. They would miss an exclusive or.
