@@ -356,6 +356,7 @@ def says(browser: Browser, url: str, words: str) -> bool:
     """Tell whether a page has all words."""
     browser.open(url)
     text = browser.evaluate("document.querySelector('article').textContent").lower()
+    text = text.replace("\u2019", "'")
     return all(word in text for word in words.lower().split())
 
 

@@ -144,7 +144,12 @@ search_words = {
     "user_guide/mmd": ["data drift", "energy distance", "KID", "categorical"],
     "user_guide/recipes": ["data drift", "covariate shift", "categorical", "KID"],
     "user_guide/hsic": ["distance correlation", "distance covariance"],
-    "user_guide/testing": ["false positive rate", "type I error", "missing values"],
+    "user_guide/testing": [
+        "false positive rate",
+        "type I error",
+        "missing values",
+        "p-value",
+    ],
     "user_guide/feature_selection": ["feature importance", "CKA"],
     "user_guide/pitfalls": ["false positive rate"],
 }
