@@ -174,7 +174,7 @@ def main():
     for name in ("null", "power", "weak", "warning", "time", "peer"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=100_000)
     parser.add_argument("--only", nargs="*", default=GENERATORS)
     parser.add_argument("--output", type=argparse.FileType("a"), default=sys.stdout)
     arguments = parser.parse_args()

@@ -136,7 +136,7 @@ STUDIES = (
     Study(
         "change_points.csv",
         "Change points",
-        "python benchmarks/change_points.py",
+        "python benchmarks/change_points.py PART DRAWS",
         "Type I errors, places and times, with ruptures on the same data.",
     ),
     Study(
@@ -149,7 +149,7 @@ STUDIES = (
     Study(
         "thinning.csv",
         "Thinning",
-        "python benchmarks/thinning.py",
+        "python benchmarks/thinning.py --draws 3",
         "MMD to the full sample of 100 selected rows, divided by the MMD of random "
         "subsets.",
         ("ratio",),
@@ -157,7 +157,7 @@ STUDIES = (
     Study(
         "conditional.csv",
         "Conditional tests",
-        "python benchmarks/conditional.py",
+        "python benchmarks/conditional.py --null --power --weak --warning --peer",
         "Rejections by :func:`~skdiscrepancy.conditional_hsic_test` and by KCI of "
         "causal-learn.",
         ("seconds",),
@@ -214,7 +214,7 @@ STUDIES = (
     Study(
         "recovery_known.csv",
         "Relevant columns",
-        "python benchmarks/recovery_tables.py --known",
+        "python benchmarks/recovery_tables.py --known --repetitions 200 --searches 60",
         "Fraction of relevant columns that selectors recover, with standard errors.",
     ),
     Study(
@@ -241,14 +241,14 @@ STUDIES = (
     Study(
         "monitor.csv",
         "Run lengths of the monitor",
-        "python benchmarks/monitor.py --run-length",
+        "python benchmarks/monitor.py --run-length --repetitions 500",
         "Rows until a false alarm, for a run length of 1000.",
         ("mean run length",),
     ),
     Study(
         "monitor_series.csv",
         "The monitor and time series",
-        "python benchmarks/monitor_series.py --simulated",
+        "python benchmarks/monitor_series.py --simulated --references 20",
         "False alarms divided by those asked for, and rows until a shift raises an "
         "alarm.",
     ),

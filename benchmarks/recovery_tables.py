@@ -252,7 +252,7 @@ def main():
     parser.add_argument("--known", action="store_true")
     parser.add_argument("--methods", action="store_true")
     parser.add_argument("--searches", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=100_000)
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
     rows, last = [], options.seed + options.repetitions
