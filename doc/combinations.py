@@ -39,7 +39,7 @@ def numbers(seed, n=N):
 
 def table(X):
     """Return a table with numbers, categories and a missing value."""
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame = pd.DataFrame(X.copy(), columns=["a", "b", "c"])
     frame["word"] = np.where(X[:, 2] > 0, "u", "v")
     frame.loc[1, "a"] = np.nan
     return frame

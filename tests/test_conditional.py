@@ -112,7 +112,9 @@ def test_linear_kernels_give_the_partial_covariance():
         **FEW,
     )
     design = np.column_stack((np.ones(120), z))
-    residuals = [v - design @ np.linalg.lstsq(design, v)[0] for v in (X, dependent)]
+    residuals = [
+        v - design @ np.linalg.lstsq(design, v, rcond=None)[0] for v in (X, dependent)
+    ]
     covariance = np.mean(residuals[0] * residuals[1])
     assert 0.5 < result.statistics[0] / covariance**2 < 1.2
 

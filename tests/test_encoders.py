@@ -221,7 +221,7 @@ def test_series_of_any_type_is_a_table_of_one_column(name):
             return pl.Series(
                 "a", column.tolist(), dtype=pl.Enum(["low", "mid", "high"])
             )
-        values = column.dt.to_pydatetime() if name == "day" else column
+        values = [day.to_pydatetime() for day in column] if name == "day" else column
         return pl.Series("a", list(values), strict=False)
 
     x, y = of_polars(X[name]), of_polars(Y[name]).alias("b")

@@ -515,7 +515,8 @@ def test_a_model_that_cannot_be_fitted_is_named():
 def test_a_norm_of_huge_order_is_the_largest_difference(dtype, p):
     rows = X.astype(dtype)
     large, limit = (MaternKernel(bandwidth=1.0, p=order)(rows) for order in (p, np.inf))
-    assert_array_equal(large, limit)
+    # Old releases of scipy compute the distances in another order.
+    assert_allclose(large, limit, rtol=1e-6 if dtype is np.float32 else 0)
 
 
 @pytest.mark.parametrize("features", [1.5, {}, object(), [], [0.0]], ids=range(5))

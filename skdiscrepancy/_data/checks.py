@@ -30,7 +30,7 @@ MOST = dict.fromkeys(("n_bandwidths", "grid_resolution"), 10_000) | dict.fromkey
 # Types that work in arithmetic with arrays. Decimals and fractions do not.
 NUMBERS = (int, float, np.integer, np.floating)
 # Packages that call functions of this package, as tasks or decorated.
-RUNNERS = ("joblib", "numpy", "sklearn")
+RUNNERS = ("contextlib", "joblib", "numpy", "sklearn")
 
 
 def check_number(

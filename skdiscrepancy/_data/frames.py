@@ -30,7 +30,7 @@ from skdiscrepancy._data.arrays import (
     too_large,
     unique_names,
 )
-from skdiscrepancy._data.checks import shown, warn_user
+from skdiscrepancy._data.checks import explaining, shown, warn_user
 
 Kind = Literal["number", "date", "duration", "ordered", "category"]
 # Steps of each numpy unit in a second, and seconds in each unit. Durations in months
@@ -135,7 +135,12 @@ def in_order(table: Any, first: Any, name: str, name_of_first: str) -> Any:
 
 def series_of(table: Any) -> list[nw.Series]:
     """Return the columns of a DataFrame whose names are all different."""
-    return list(nw.from_native(table, eager_only=True).iter_columns())
+    found = list(nw.from_native(table, eager_only=True).iter_columns())
+    for column in found:
+        # pandas cannot tell some categories apart, such as tuples beside numbers.
+        with explaining(f"The values in column {column.name!r} cannot be read"):
+            _ = column.dtype
+    return found
 
 
 def needs_encoding(X: Any) -> bool:

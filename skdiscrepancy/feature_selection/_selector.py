@@ -1020,7 +1020,9 @@ def _held_out_scores(inputs: Inputs, y: Any, least: int, task: Any) -> np.ndarra
     flat, unit = predictors.reshape(len(order), F.size), np.eye(len(order))
     products = unit if joint else (predictors * known).reshape(flat.shape) @ flat.T
     root = np.linalg.cholesky(products + RIDGE * unit)
-    Q = solve_triangular(root, flat, lower=True).reshape(predictors.shape)
+    # Old releases of scipy do not solve a system without right-hand sides.
+    Q = solve_triangular(root, flat, lower=True) if flat.size else flat
+    Q = Q.reshape(predictors.shape)
     errors, left = np.zeros(len(order)), F.copy()
     for i, unit_vector in enumerate(Q):
         left = F.copy() if joint else left

@@ -1005,7 +1005,7 @@ class PolynomialKernel(RowKernel):
             return products
         # Products of arrays: powers of numpy call a function for every entry.
         power = products * products
-        for _ in range(self.degree - 2):
+        for _ in range(int(self.degree) - 2):
             power *= products
         return power
 
