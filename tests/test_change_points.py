@@ -177,6 +177,12 @@ def test_groups_of_rows_give_the_place_of_single_rows():
     assert_allclose([found.low, found.high], [low, high], atol=2)
 
 
+def test_positions_among_many_rows_are_written_in_full():
+    X = shifted(12_500, 12_345, 8.0)
+    result = change_point_test(X, **ONE, **FEW, min_size=100, max_changes=1)
+    assert "12345         12345  12345  12345" in repr(result)
+
+
 def test_type_i_error_is_at_most_the_level():
     n_draws = 200
     rejected = sum(

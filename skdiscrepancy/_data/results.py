@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from dataclasses import fields
 from html import escape
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -221,6 +221,8 @@ def _written(value: Any) -> str:
 
 def _cell(value: Any) -> str:
     """Return a value in a few letters, on one line."""
+    if isinstance(value, Integral) and _is_number(value):
+        return str(value)
     if _is_number(value):
         return "-" if np.isnan(value) else f"{value:.4g}"
     text = " ".join(str(value).split())
